@@ -20,6 +20,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.decorators import action
+from rest_framework.generics import get_object_or_404
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -173,6 +174,11 @@ class Resource(Tagged):
     def collection(self) -> Collection:
         """The collection of the address, likewise."""
         return self.get_collection(self.kwargs["pk"])
+
+    def get_object(self) -> Any:
+        """The thing of the address, of those that the resource has. Raises Http404."""
+        key = self.kwargs[self.lookup_url_kwarg or self.lookup_field]
+        return get_object_or_404(self.get_queryset(), **{self.lookup_field: key})
 
     def require_spending(self, lab: Lab) -> None:
         """For a decision about money, which needs the right to spend besides. Raises PermissionDenied without it."""

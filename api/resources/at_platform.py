@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters.filterset import filterset_factory
@@ -19,7 +20,7 @@ from core.roles import Right
 from platforms import alarms, hooks
 from platforms import status as platform_status
 from platforms.messages import conversations
-from platforms.models import Message, Payment, Publication, Submission
+from platforms.models import Message, Payment, Submission
 from platforms.publishing import publications as publishing
 from platforms.publishing import testing
 from platforms.reviewing import compensations, deciding
@@ -34,24 +35,19 @@ class Submissions(Resource):
     lookup_url_kwarg = "submission_pk"
     filterset_class = filterset_factory(Submission, fields=["status"])
 
+    def get_queryset(self) -> QuerySet[Submission]:
+        return platform_status.submissions_of(published_of(self.campaign)).select_related("publication__campaign")
+
     def decide(self, service: Callable[..., Submission]) -> Submission:
         """Decide on submitted work, which needs the right to spend besides."""
-        publication, sent = published_of(self.campaign), self.sent
-        submission = self.submission(publication)
-        self.require_spending(publication.campaign.lab)
-        return service(submission=submission, **self.signed, **sent)
-
-    def submission(self, publication: Publication) -> Submission:
-        """The submission. Raises Http404."""
-        submissions = platform_status.submissions_of(publication)
-        submission: Submission = get_object_or_404(submissions, pk=self.kwargs["submission_pk"])
-        submission.publication = publication
-        return submission
+        submission = self.get_object()
+        self.require_spending(self.campaign.lab)
+        return service(submission=submission, **self.signed, **self.sent)
 
     @operation(review_shapes.SubmissionShape(many=True), name="submissions")
     def list(self, request: Request, pk: int) -> Any:
         """What was submitted at the platform, newest first."""
-        return platform_status.submissions_of(published_of(self.campaign))
+        return self.get_queryset()
 
     @post("approve", review_shapes.SubmissionShape, Right.DECIDE, takes=shapes.Reason)
     def submission_approve(self, request: Request, pk: int, submission_pk: int) -> Any:
@@ -66,11 +62,8 @@ class Submissions(Resource):
     @post("ask-return", review_shapes.SubmissionShape, Right.DECIDE, takes=review_shapes.ReturnAsked)
     def submission_ask_return(self, request: Request, pk: int, submission_pk: int) -> Any:
         """Ask a worker to return submitted work without answers here, where the platform can. They read why, once."""
-        publication, sent = published_of(self.campaign), self.sent
-        submission = self.submission(publication)
-        deciding.return_ask(submission=submission, **self.signed, **sent)
-        submission.refresh_from_db()
-        return submission
+        deciding.return_ask(submission=self.get_object(), **self.signed, **self.sent)
+        return self.get_object()
 
 
 class AtPlatform(Resource):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, IsoDateTimeFilter
@@ -17,7 +18,7 @@ from core.audit import selectors as audit
 from core.audit.lists import AuditFilter as WordsFilter
 from core.errors import NotYours
 from core.labs import lab_create, lab_rename
-from core.models import Lab, Membership
+from core.models import Membership
 from core.roles import Right, labs_of, require, roles_of
 from platforms.models import LabAccount
 from platforms.money import lab_accounts
@@ -76,60 +77,53 @@ class Labs(Resource):
         return self.page_of(entries, audit.lines)
 
 
-def membership_of(lab: Lab, key: int) -> Membership:
-    """A member of a lab. Raises Http404."""
-    return get_object_or_404(lab.memberships.select_related("lab", "user"), pk=key)
-
-
 class People(Resource):
     """The people of a lab."""
 
     tags = ["People"]
     lookup_url_kwarg = "membership_pk"
 
-    @property
-    def member(self) -> Membership:
-        """The member of the address. Raises Http404."""
-        return membership_of(self.lab, self.kwargs["membership_pk"])
+    def get_queryset(self) -> QuerySet[Membership]:
+        return self.lab.memberships.select_related("lab", "user")
 
     @operation(people_shapes.MemberShape(many=True), name="people")
     def list(self, request: Request, pk: int) -> Any:
         """Who belongs to a lab, and in which role."""
-        return self.lab.memberships.select_related("user")
+        return self.get_queryset()
 
     @operation(people_shapes.MemberShape, name="person")
     def retrieve(self, request: Request, pk: int, membership_pk: int) -> Any:
         """One person's role in a lab."""
-        return self.member
+        return self.get_object()
 
     @operation(people_shapes.MemberShape, Right.MANAGE, name="person_change", takes=people_shapes.RoleChange)
     def partial_update(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Give a member another role. The last admin of a lab keeps theirs."""
-        return people.role_set(membership=self.member, role=self.sent["role"])
+        return people.role_set(membership=self.get_object(), role=self.sent["role"])
 
     @operation(right=Right.MANAGE, name="person_remove")
     def destroy(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Take a member out of a lab. What they made stays."""
-        people.membership_end(membership=self.member)
+        people.membership_end(membership=self.get_object())
 
     @post("disable", people_shapes.MemberShape, Right.SITE)
     def person_disable(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Keep somebody from logging in, from the next request on, and from using tokens. The last admin of a lab or of
         the site is refused (409)."""
-        people.user_disable(user=self.member.user)
-        return self.member
+        people.user_disable(user=self.get_object().user)
+        return self.get_object()
 
     @post("enable", people_shapes.MemberShape, Right.SITE)
     def person_enable(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Let somebody log in again."""
-        people.user_enable(user=self.member.user)
-        return self.member
+        people.user_enable(user=self.get_object().user)
+        return self.get_object()
 
     @post("reset-link", people_shapes.ResetLink, Right.SITE)
     def person_reset_link(self, request: Request, pk: int, membership_pk: int) -> Any:
         """A link with which a member chooses a new password, for where no mail is set up. The audit keeps that it was
         made."""
-        return self.answer_once({"link": logins.reset_link(user=self.member.user)}, {"link": None})
+        return self.answer_once({"link": logins.reset_link(user=self.get_object().user)}, {"link": None})
 
 
 class Invitations(Resource):

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import material_shapes, shapes
@@ -91,15 +91,13 @@ class Preferences(Resource):
     tags = ["Imports"]
     lookup_url_kwarg = "import_pk"
 
-    @property
-    def imported(self) -> PreferenceImport:
-        """The import, for what needs this operation's right. Raises Http404."""
-        return get_object_or_404(self.collection.preference_imports, pk=self.kwargs["import_pk"])
+    def get_queryset(self) -> QuerySet[PreferenceImport]:
+        return self.collection.preference_imports.all()
 
     @operation(material_shapes.PreferenceImportShape(many=True), name="preferences")
     def list(self, request: Request, pk: int) -> Any:
         """The preferences that were imported into a collection, newest first."""
-        return self.collection.preference_imports.all()
+        return self.get_queryset()
 
     @operation(
         shapes.JobShape, Right.DESIGN, name="preferences_import", takes=material_shapes.NewPreferences, status=202
@@ -112,12 +110,12 @@ class Preferences(Resource):
     @operation(material_shapes.PreferenceImportShape, name="preferences_one")
     def retrieve(self, request: Request, pk: int, import_pk: int) -> Any:
         """The preferences of one file: where they come from, and how many they are."""
-        return self.imported
+        return self.get_object()
 
     @operation(right=Right.DESIGN, name="preferences_delete")
     def destroy(self, request: Request, pk: int, import_pk: int) -> Any:
         """Delete imported preferences that no campaign has used."""
-        preference_imports.preference_import_delete(preference_import=self.imported)
+        preference_imports.preference_import_delete(preference_import=self.get_object())
 
 
 class FromElsewhere(Resource):
@@ -171,15 +169,13 @@ class MachineJudges(Resource):
     lookup_url_kwarg = "judge_pk"
     filterset_class = MachineFilter
 
-    @property
-    def judge(self) -> MachineJudge:
-        """The machine judge, for what needs this operation's right. Raises Http404."""
-        return get_object_or_404(self.collection.machine_judges, pk=self.kwargs["judge_pk"])
+    def get_queryset(self) -> QuerySet[MachineJudge]:
+        return self.collection.machine_judges.all()
 
     @operation(material_shapes.MachineShape(many=True), name="machine_judges")
     def list(self, request: Request, pk: int) -> Any:
         """The machine judges of a collection, newest first."""
-        return self.collection.machine_judges.all()
+        return self.get_queryset()
 
     @operation(shapes.JobShape, Right.DESIGN, name="machine_judge_import", takes=material_shapes.NewMachine, status=202)
     def create(self, request: Request, pk: int) -> Any:
@@ -190,15 +186,15 @@ class MachineJudges(Resource):
     @operation(material_shapes.MachineDetail, name="machine_judge")
     def retrieve(self, request: Request, pk: int, judge_pk: int) -> Any:
         """One machine judge: which model it was, what it was told, and how much it answered."""
-        return self.judge
+        return self.get_object()
 
     @operation(right=Right.DESIGN, name="machine_judge_delete")
     def destroy(self, request: Request, pk: int, judge_pk: int) -> Any:
         """Delete a machine judge with its answers and comparisons, and nothing else."""
-        machine_services.machine_judge_delete(judge=self.judge)
+        machine_services.machine_judge_delete(judge=self.get_object())
 
     @get("answers.txt", FILE, Right.EXPORT, media="text/plain")
     def machine_answers(self, request: Request, pk: int, judge_pk: int) -> Any:
         """Download a machine judge's answers as they were imported: lines `query a b preferred`."""
-        lines = (" ".join(answer) + "\n" for answer in answers.answers_of(self.judge))
+        lines = (" ".join(answer) + "\n" for answer in answers.answers_of(self.get_object()))
         return StreamingHttpResponse(lines, content_type=TYPES["txt"])

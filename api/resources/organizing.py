@@ -64,13 +64,11 @@ def _file(sent: "UploadedFile[Any]") -> bytes:
 class Seasons(OfBoard):
     """The seasons of a leaderboard."""
 
-    lookup_url_kwarg = "number"
+    lookup_field = lookup_url_kwarg = "number"
     lookup_value_converter = "int"
 
-    @property
-    def season(self) -> Season:
-        """Raises Http404."""
-        return get_object_or_404(self.board.seasons, number=self.kwargs["number"])
+    def get_queryset(self) -> QuerySet[Season]:
+        return self.board.seasons.all()
 
     @operation(shapes.SeasonShape(many=True), name="seasons")
     def list(self, request: Request, slug: str) -> Any:
@@ -95,25 +93,25 @@ class Seasons(OfBoard):
     def season_close(self, request: Request, slug: str, number: int) -> Any:
         """Close a season now: what comes after is listed apart."""
         at = timezone.now()
-        return boards.season_close(season=self.season, closes_at=at, at=at)
+        return boards.season_close(season=self.get_object(), closes_at=at, at=at)
 
     @get("order", shapes.OrderCheckShape(many=True), Right.MAINTAIN, pagination_class=None)
     def season_order(self, request: Request, slug: str, number: int) -> Any:
         """The last check of the order on eval and on dev. Who takes part sees what everybody sees."""
-        by_part = order_checks.checks_for(self.user, self.season, timezone.now())
+        by_part = order_checks.checks_for(self.user, self.get_object(), timezone.now())
         return [checks[0] for checks in by_part.values()]
 
     @post(season_order, AskedFor, Right.MAINTAIN, status=202)
     def season_order_check(self, request: Request, slug: str, number: int) -> Any:
         """Have the order checked now. Each month, it is checked anyway."""
-        season = self.season
+        season = self.get_object()
         order_checks.require_enough(season, timezone.now())
         return ask_now(request, jobs.check_orders, season.pk, self.user.pk)
 
     @post("publish-qrels", shapes.SeasonShape, Right.MAINTAIN)
     def season_publish_qrels(self, request: Request, slug: str, number: int) -> Any:
         """Let everybody have the eval qrels of a season that has closed. It cannot be undone."""
-        return boards.qrels_publish(season=self.season, at=timezone.now())
+        return boards.qrels_publish(season=self.get_object(), at=timezone.now())
 
 
 class _Invitations(OfBoard):
@@ -415,18 +413,20 @@ def _chosen(board: Board, sent: Mapping[str, Any]) -> dict[str, Any]:
 class UpkeepRounds(OfBoard):
     """The rounds of a leaderboard's upkeep."""
 
-    lookup_url_kwarg = "number"
+    lookup_field = lookup_url_kwarg = "number"
     lookup_value_converter = "int"
+
+    def get_queryset(self) -> QuerySet[UpkeepRound]:
+        return self.board.upkeep_rounds.select_related("decided_by", "version")
 
     def decide(self, service: Callable[..., UpkeepRound]) -> UpkeepRound:
         """Decide on a round, with a reason. Raises Http404."""
-        round = get_object_or_404(self.board.upkeep_rounds, number=self.kwargs["number"])
-        return service(round=round, **self.signed, **self.sent)
+        return service(round=self.get_object(), **self.signed, **self.sent)
 
     @operation(shapes.UpkeepRoundShape(many=True), name="upkeep_rounds")
     def list(self, request: Request, slug: str) -> Any:
         """The rounds of a leaderboard's upkeep, newest first, with what they may cost and cost."""
-        return self.board.upkeep_rounds.select_related("decided_by", "version")
+        return self.get_queryset()
 
     @post("approve", shapes.UpkeepRoundShape, Right.SPEND, takes=shapes.BoardReason)
     def upkeep_round_approve(self, request: Request, slug: str, number: int) -> Any:

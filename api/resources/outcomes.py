@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
@@ -23,6 +24,7 @@ from judgments import selectors as judgment_selectors
 from judgments.downloads import TYPES, file_response
 from judgments.models import StoredFile
 from machines import machine_asking
+from machines.models import MachineAsking
 from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.models import QrelsVersion
@@ -39,7 +41,6 @@ from results.report import ARCHIVE, SETS
 from results.sections import whole
 from results.tables import Table
 from results.version_tables import version_scores
-from runs.models import Collection
 
 
 def table_content(table: Table) -> dict[str, object]:
@@ -258,34 +259,32 @@ class Outcomes(Resource):
         return HttpResponse(qrels.encode(), content_type=TYPES["txt"])
 
 
-def version_of(collection: Collection, number: int) -> QrelsVersion:
-    """A version of a collection. Raises Http404."""
-    return get_object_or_404(collection.versions, number=number)
-
-
 class Versions(Resource):
     """The versions of a collection's preference qrels."""
 
     tags = ["Versions"]
-    lookup_url_kwarg = "number"
+    lookup_field = lookup_url_kwarg = "number"
     pagination_class = NumberPages
+
+    def get_queryset(self) -> QuerySet[QrelsVersion]:
+        return self.collection.versions.all()
 
     @operation(shapes.VersionShape(many=True), name="versions")
     def list(self, request: Request, pk: int) -> Any:
         """The versions of a collection's preference qrels, newest first."""
-        return self.collection.versions.all()
+        return self.get_queryset()
 
     @operation(shapes.VersionShape, name="version")
     def retrieve(self, request: Request, pk: int, number: int) -> Any:
         """One version: where it comes from, and what it changed."""
-        return version_of(self.collection, number)
+        return self.get_object()
 
     @get("scores", result_shapes.VersionScoresShape, asks=result_shapes.Beside)
     def version_scores(self, request: Request, pk: int, number: int) -> Any:
         """The scores of all runs on a version of the preference qrels, beside those on the original qrels or on another
         version."""
-        version, query = version_of(self.collection, number), self.query
-        beside = version_of(version.collection, query["beside"]) if "beside" in query else None
+        version, query = self.get_object(), self.query
+        beside = get_object_or_404(self.get_queryset(), number=query["beside"]) if "beside" in query else None
         measure = query["measure"]
         scores = version_scores(version, beside, measure)
         if measure and measure != scores.measure:
@@ -302,7 +301,7 @@ class Versions(Resource):
     @get("preference-qrels.txt", FILE, Right.EXPORT, media="text/plain")
     def version_qrels(self, request: Request, pk: int, number: int) -> Any:
         """Download the preference qrels of a version, in TREC format."""
-        version = version_of(self.collection, number)
+        version = self.get_object()
         lines = "".join(version_services.qrels_lines(pool_selectors.version_answers(version)))
         return HttpResponse(lines, content_type=TYPES["txt"], headers={"ETag": f'"{version.sha256}"'})
 
@@ -313,10 +312,13 @@ class MachineAskings(Resource):
     tags = ["Machine judges"]
     lookup_url_kwarg = "asking_pk"
 
+    def get_queryset(self) -> QuerySet[MachineAsking]:
+        return self.campaign.machine_askings.select_related("asked_by").order_by("-id")
+
     @operation(material_shapes.AskingShape(many=True), name="machine_askings")
     def list(self, request: Request, pk: int) -> Any:
         """The machines that are asked about a campaign's pairs, or were, the newest first: how far each is."""
-        return self.campaign.machine_askings.select_related("asked_by").order_by("-id")
+        return self.get_queryset()
 
     @operation(
         material_shapes.AskingShape, Right.DESIGN, name="machine_ask", takes=material_shapes.NewAskedMachine, status=202
@@ -330,7 +332,5 @@ class MachineAskings(Resource):
     @post("stop", material_shapes.AskingShape, Right.DESIGN)
     def machine_ask_stop(self, request: Request, pk: int, asking_pk: int) -> Any:
         """Ask a machine nothing more. What it has answered stays known, and is not asked again."""
-        asking = get_object_or_404(self.campaign.machine_askings, pk=asking_pk)
-        machine_asking.machine_asking_stop(asking=asking, at=timezone.now())
-        asking.refresh_from_db()
-        return asking
+        machine_asking.machine_asking_stop(asking=self.get_object(), at=timezone.now())
+        return self.get_object()

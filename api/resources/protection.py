@@ -7,13 +7,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, FilterSet
 from rest_framework.exceptions import ValidationError
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import protection_shapes, shapes
 from api.frame import FILE, Resource, get, operation, post, put
 from api.resources.campaigns import ask_now
-from api.resources.labs import membership_of
+from api.resources.labs import People
 from core.alarms import alarms_raised
 from core.audit.services import entry_note
 from core.errors import NotNow
@@ -50,26 +49,24 @@ class WorkerErasure(Resource):
     lookup_url_kwarg = "worker_pk"
     filterset_class = WorkerFilter
 
-    @property
-    def worker(self) -> Worker:
-        """The worker, for what needs this operation's right. Raises Http404."""
-        return get_object_or_404(Worker.objects.select_related("lab"), pk=self.kwargs["worker_pk"], lab=self.lab)
+    def get_queryset(self) -> QuerySet[Worker]:
+        return Worker.objects.filter(lab=self.lab).select_related("lab")
 
     @operation(protection_shapes.FoundWorker(many=True), Right.MANAGE, name="workers_find")
     def list(self, request: Request, pk: int) -> Any:
         """The workers of a lab with an id at a platform, a name on the panel, or a pseudonym in an export."""
-        return Worker.objects.filter(lab=self.lab)
+        return self.get_queryset()
 
     @get("erasure", protection_shapes.ErasureShape, Right.MANAGE)
     def erasure_plan(self, request: Request, pk: int, worker_pk: int) -> Any:
         """What erasing a worker would remove, what stays and why, and what stands in the way. Nothing is changed."""
-        return _planned(erasing.erasure_plan(self.worker, at=timezone.now()))
+        return _planned(erasing.erasure_plan(self.get_object(), at=timezone.now()))
 
     @post(erasure_plan, protection_shapes.ErasureShape, Right.MANAGE, takes=protection_shapes.WorkerErasure)
     def erase(self, request: Request, pk: int, worker_pk: int) -> Any:
         """Remove who a worker is. This cannot be undone. Refused (409) while money is unsettled, and where the lab owes
         the worker something that is not written off. Again is no error."""
-        worker, at = self.worker, timezone.now()
+        worker, at = self.get_object(), timezone.now()
         erasing.worker_erase(worker=worker, at=at, **self.sent)
         worker.refresh_from_db()
         return _planned(erasing.erasure_plan(worker, at=at))
@@ -77,7 +74,7 @@ class WorkerErasure(Resource):
     @get("data", protection_shapes.PersonalData, Right.MANAGE)
     def personal_data(self, request: Request, pk: int, worker_pk: int) -> Any:
         """All that is stored of a worker, to be handed to the worker. The audit keeps that it was read."""
-        worker = self.worker
+        worker = self.get_object()
         response = self.answer(erasing.personal_data(worker))
         entry_note(
             subject="personal-data", action="downloaded", key=worker.pk, lab_id=worker.lab_id, worker_id=worker.pk
@@ -90,20 +87,21 @@ class MemberErasure(Resource):
 
     tags = ["Data protection"]
     lookup_url_kwarg = "membership_pk"
+    get_queryset = People.get_queryset
 
     @get("erasure", protection_shapes.MemberErasure, Right.SITE)
     def member_erasure_plan(self, request: Request, pk: int, membership_pk: int) -> Any:
         """What closing a member's account would remove, what stays and why, and what goes on. Nothing is changed."""
-        return _closing(closing.closing_plan(membership_of(self.lab, membership_pk).user))
+        return _closing(closing.closing_plan(self.get_object().user))
 
     @post(member_erasure_plan, protection_shapes.MemberErasure, Right.SITE, takes=protection_shapes.NewErasure)
     def member_erase(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Close the account of a member who leaves, in every lab, and remove who it was. This cannot be undone. Your
         own account is closed on its page, which asks for your password."""
-        membership, sent = membership_of(self.lab, membership_pk), self.sent
-        if membership.user == self.user:
+        user, sent = self.get_object().user, self.sent
+        if user == self.user:
             raise NotNow(_("Close your own account on its page, which asks for your password."))
-        return _closing(closing.account_close(user=membership.user, at=timezone.now(), why=sent["why"]))
+        return _closing(closing.account_close(user=user, at=timezone.now(), why=sent["why"]))
 
 
 def _closing(plan: closing.Plan) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters.filterset import filterset_factory
 from rest_framework.exceptions import ValidationError
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -298,15 +298,12 @@ class Calls(Resource):
     lookup_url_kwarg = "call_pk"
     filterset_class = filterset_factory(Operation, fields=["kind", "state"])
 
-    @property
-    def call(self) -> Operation:
-        """A call of the publication. Raises Http404."""
-        calls = published_of(self.campaign).operations.select_related("publication", "published_hit")
-        return get_object_or_404(calls, pk=self.kwargs["call_pk"])
+    def get_queryset(self) -> QuerySet[Operation]:
+        return published_of(self.campaign).operations.select_related("publication", "published_hit")
 
     def shown(self) -> Response:
         """The call as it is now."""
-        call = self.call
+        call = self.get_object()
         response: Response = self.answer(call, decidable=outbox.may_be_decided(call.publication))
         return response
 
@@ -321,7 +318,7 @@ class Calls(Resource):
     def call_retry(self, request: Request, pk: int, call_pk: int) -> Any:
         """Try a call that was refused once more, with the same token, so that nothing is done twice. A call that was
         not refused stays as it is."""
-        outbox.operation_retry(operation=self.call, at=timezone.now())
+        outbox.operation_retry(operation=self.get_object(), at=timezone.now())
         return self.shown()
 
     @post("decide", platform_shapes.CallShape, Right.SPEND, takes=platform_shapes.CallDecision)
@@ -329,5 +326,5 @@ class Calls(Resource):
         """Say whether a call in doubt was done that is never made again by itself. A call that is not in doubt stays as
         it is. Refused (409) where you say that it was not done while the platform may still do it, as Prolific pays a
         while after it was asked to: the refusal says from when you can."""
-        outbox.operation_decide(operation=self.call, **self.signed, **self.sent)
+        outbox.operation_decide(operation=self.get_object(), **self.signed, **self.sent)
         return self.shown()

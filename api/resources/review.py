@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, FilterSet
 from django_filters.filterset import filterset_factory
 from rest_framework.exceptions import ValidationError
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import review_shapes, shapes
@@ -20,7 +19,7 @@ from core.roles import Right
 from judgments import quality, reported
 from judgments import selectors as judgment_selectors
 from judgments.decisions import decisions_in
-from judgments.models import Adjudication, Decision, Disagreement, PairDecision
+from judgments.models import Adjudication, Decision, PairDecision
 from judgments.piloting import pilot_lessons
 from platforms.publishing.repaying import BelowFloor, rest_copy
 from pools.models import Campaign, Pair
@@ -40,26 +39,23 @@ class Assignments(Resource):
     lookup_url_kwarg = "assignment_pk"
     filterset_class = filterset_factory(Assignment, fields=["state", "verdict"])
 
-    @property
-    def assignment(self) -> Assignment:
-        """The assignment as it is stored. Raises Http404."""
-        assignments = judgment_selectors.assignments_of(self.campaign)
-        return get_object_or_404(assignments, pk=self.kwargs["assignment_pk"])
+    def get_queryset(self) -> QuerySet[Assignment]:
+        return judgment_selectors.assignments_of(self.campaign)
 
-    def decide(self, service: Callable[..., Assignment]) -> Assignment:
+    def decide(self, service: Callable[..., Assignment]) -> Any:
         """Decide on the assignment, with a reason."""
-        service(assignment=self.assignment, **self.signed, **self.sent)
-        return self.assignment
+        service(assignment=self.get_object(), **self.signed, **self.sent)
+        return self.get_object()
 
     @operation(shapes.AssignmentShape(many=True), name="assignments")
     def list(self, request: Request, pk: int) -> Any:
         """A campaign's assignments, newest first."""
-        return judgment_selectors.assignments_of(self.campaign)
+        return self.get_queryset()
 
     @operation(shapes.AssignmentShape, name="assignment")
     def retrieve(self, request: Request, pk: int, assignment_pk: int) -> Any:
         """One assignment."""
-        return self.assignment
+        return self.get_object()
 
     @post("exclude", shapes.AssignmentShape, Right.DECIDE, takes=shapes.Reason)
     def assignment_exclude(self, request: Request, pk: int, assignment_pk: int) -> Any:
@@ -72,25 +68,14 @@ class Assignments(Resource):
         return self.decide(quality.assignment_restore)
 
 
-def worker_shapes(campaign: Campaign, workers: list[Worker]) -> list[dict[str, Any]]:
-    """What these workers did, by pseudonym."""
-    by_key = judgment_selectors.workers_with_work(campaign).in_bulk([worker.pk for worker in workers])
-    rows = judgment_selectors.worker_rows(campaign, [by_key[worker.pk] for worker in workers if worker.pk in by_key])
+def worker_contents(campaign: Campaign, workers: Any) -> list[dict[str, Any]]:
+    """Some of judgments.selectors.workers_with_work(), as WorkerShape shows them."""
     return [
-        {
-            "worker": pseudonym(campaign, row.worker.pk),
-            "assignments": row.assignments,
-            "accepted": row.accepted,
-            "excluded": row.excluded,
-            "judgments": row.summary.pairs + row.summary.tests,
-            "left_share": row.summary.left_share,
-            "median_seconds": row.summary.median_seconds,
-            "agreement": row.summary.agreement,
-            "correct_share": row.summary.correct_share,
-            "unguessed_share": row.summary.unguessed_share,
-            "barred": row.worker.barred_at is not None,
-        }
-        for row in rows
+        vars(row.summary)
+        | row._asdict()
+        | {"worker": pseudonym(campaign, row.worker.pk), "judgments": row.summary.pairs + row.summary.tests}
+        | {"barred": row.worker.barred_at is not None}
+        for row in judgment_selectors.worker_rows(campaign, workers)
     ]
 
 
@@ -112,10 +97,10 @@ class Workers(Resource):
 
     def shown(self, worker: Worker) -> dict[str, Any]:
         """What the worker did. Raises NotYours."""
-        rows = worker_shapes(self.campaign, [worker])
-        if not rows:
-            raise NotYours(_("This worker has done nothing in this campaign."))
-        return rows[0]
+        worked = judgment_selectors.workers_with_work(self.campaign).filter(pk=worker.pk)
+        for content in worker_contents(self.campaign, worked):
+            return content
+        raise NotYours(_("This worker has done nothing in this campaign."))
 
     def decide(self, service: Callable[..., bool]) -> dict[str, Any]:
         """Decide on the worker, with a reason."""
@@ -128,7 +113,7 @@ class Workers(Resource):
     def list(self, request: Request, pk: int) -> Any:
         """Who worked in a campaign, by pseudonym: how much, how fast, and what became of it."""
         workers = judgment_selectors.workers_with_work(self.campaign)
-        return self.page_of(workers, lambda page: worker_shapes(self.campaign, page))
+        return self.page_of(workers, lambda page: worker_contents(self.campaign, page))
 
     @operation(shapes.WorkerShape, name="worker")
     def retrieve(self, request: Request, pk: int, name: str) -> Any:
@@ -176,15 +161,13 @@ class BulkDecisions(Resource):
         about = {"campaign": campaign, "action": sent["action"], "amount": sent.get("amount")}
         return about | {"chosen": _chosen(campaign, sent)}
 
-    @property
-    def bulk(self) -> BulkDecision:
-        """The decision, for what needs this operation's right. Raises Http404."""
-        return get_object_or_404(self.campaign.bulk_decisions.select_related("by"), pk=self.kwargs["bulk_pk"])
+    def get_queryset(self) -> QuerySet[BulkDecision]:
+        return self.campaign.bulk_decisions.select_related("by")
 
     @operation(review_shapes.BulkShape(many=True), name="bulks")
     def list(self, request: Request, pk: int) -> Any:
         """The decisions on many in a campaign, newest first."""
-        return self.campaign.bulk_decisions.select_related("by")
+        return self.get_queryset()
 
     @operation(review_shapes.BulkShape, Right.DECIDE, name="bulk_create", takes=review_shapes.NewBulk, status=202)
     def create(self, request: Request, pk: int) -> Any:
@@ -197,7 +180,7 @@ class BulkDecisions(Resource):
     @operation(review_shapes.BulkShape, name="bulk")
     def retrieve(self, request: Request, pk: int, bulk_pk: int) -> Any:
         """One decision on many, and how far it is."""
-        return self.bulk
+        return self.get_object()
 
     @post("preview", review_shapes.BulkPreview, Right.DECIDE, takes=review_shapes.NewBulk, detail=False)
     def bulk_preview(self, request: Request, pk: int) -> Any:
@@ -207,7 +190,7 @@ class BulkDecisions(Resource):
     @post("undo", review_shapes.BulkShape, Right.DECIDE, status=202)
     def bulk_undo(self, request: Request, pk: int, bulk_pk: int) -> Any:
         """Take a decision on many back, as far as it moved no money. Again is not an error."""
-        bulk = deciding.bulk_undo(bulk=self.bulk, **self.signed)
+        bulk = deciding.bulk_undo(bulk=self.get_object(), **self.signed)
         soon(review_jobs.decide, bulk.pk)
         return bulk
 
@@ -222,20 +205,13 @@ class DisagreementFilter(FilterSet):  # type: ignore[misc]  # django-filter has 
         return rows.filter(decided__isnull=not is_decided)
 
 
-def _disagreements(page: list[Any]) -> list[dict[str, Any]]:
-    return [_settled(row.pair, row, decision) for row, decision in adjudicating.disagreement_rows(page)]
+def _content(pair: Pair, split: Any, decision: Adjudication | None) -> dict[str, Any]:
+    passages = {"a": pair.a.pid, "b": pair.b.pid, "for_a": split.for_a, "for_b": split.for_b}
+    return {"pair": pair.pk, "query": pair.pool.query.qid, **passages, "decision": decision}
 
 
-def _settled(pair: Pair, split: Disagreement | adjudicating.PairCase, decision: Adjudication | None) -> dict[str, Any]:
-    return {
-        "pair": pair.pk,
-        "query": pair.pool.query.qid,
-        "a": pair.a.pid,
-        "b": pair.b.pid,
-        "for_a": split.for_a,
-        "for_b": split.for_b,
-        "decision": decision,
-    }
+def _contents(page: list[Any]) -> list[dict[str, Any]]:
+    return [_content(row.pair, row, decision) for row, decision in adjudicating.disagreement_rows(page)]
 
 
 class Disagreements(Resource):
@@ -253,12 +229,12 @@ class Disagreements(Resource):
     def shown(self) -> dict[str, Any]:
         """The pair as it is now."""
         case = adjudicating.pair_case(self.campaign, pair := self.pair)
-        return _settled(pair, case, case.standing)
+        return _content(pair, case, case.standing)
 
     @operation(review_shapes.DisagreementShape(many=True), name="disagreements")
     def list(self, request: Request, pk: int) -> Any:
         """The pairs whose judgments disagreed when they were counted last, each with the decision that stands."""
-        return self.page_of(adjudicating.disagreements(self.campaign), _disagreements)
+        return self.page_of(adjudicating.disagreements(self.campaign), _contents)
 
     @operation(review_shapes.DisagreementShape, name="disagreement")
     def retrieve(self, request: Request, pk: int, pair_pk: int) -> Any:
@@ -283,16 +259,10 @@ class Disagreements(Resource):
 
 def _rows(campaign: Campaign, pairs: list[Any]) -> list[dict[str, Any]]:
     return [
-        {
-            "pair": row.pair.pk,
-            "query": row.pair.pool.query.qid,
-            "a": row.pair.a.pid,
-            "b": row.pair.b.pid,
-            "is_open": row.pair.is_open,
-            "is_set_aside": row.pair.is_set_aside,
-            "workers": row.workers,
-            "reports": [{"reason": report.reason, "note": report.note, "at": report.made_at} for report in row.reports],
-        }
+        {name: getattr(row.pair, name) for name in ("is_open", "is_set_aside")}
+        | {"pair": row.pair.pk, "query": row.pair.pool.query.qid, "a": row.pair.a.pid, "b": row.pair.b.pid}
+        | {"reports": [{"reason": each.reason, "note": each.note, "at": each.made_at} for each in row.reports]}
+        | {"workers": row.workers}
         for row in reported.reported_rows(campaign, pairs)
     ]
 
