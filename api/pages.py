@@ -17,8 +17,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 from api import tokens
 from api.models import Scope
-from core.errors import NotYours, Refused
-from core.http import Request, refuse_in, see_other
+from core.errors import NotYours
+from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing
 from core.roles import Right, needs
 
@@ -54,23 +54,14 @@ class TokenForm(forms.Form):
 @sensitive_variables("text")
 def tokens_page(request: Request) -> HttpResponse:
     """Somebody's tokens. POST makes one, and shows it this once."""
-    form, status, text = TokenForm(), 200, ""
-    if request.method == "POST":
-        form, status = TokenForm(request.POST), 400
-        if form.is_valid():
-            try:
-                _token, text = tokens.token_create(user=request.user, at=timezone.now(), **form.cleaned_data)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
-                form, status = TokenForm(), 201
-    context = {
-        "form": form,
-        "text": text,
-        "now": timezone.now(),
-        "listing": Listing(request, tokens.tokens_of(request.user), sorts=TOKEN_SORTS),
-    }
-    return render(request, "api/tokens.html", context, status=status)
+    form, text, at = TokenForm(request.POST or None), "", timezone.now()
+    if form.is_valid():
+        with refusals_in(form):
+            _token, text = tokens.token_create(user=request.user, at=at, **form.cleaned_data)
+            form = TokenForm()
+    listing = Listing(request, tokens.tokens_of(request.user), sorts=TOKEN_SORTS)
+    context = {"form": form, "text": text, "now": at, "listing": listing}
+    return render(request, "api/tokens.html", context, status=201 if text else status_of(form))
 
 
 @needs(Right.SIGNED_IN)

@@ -1,8 +1,5 @@
 """The pages about a lab's webhooks."""
 
-import logging
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
@@ -12,17 +9,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
-from kombu.exceptions import OperationalError
 
 from api import jobs, webhooks
+from api.asking import soon
 from api.models import Delivery, Event
-from core.errors import NotYours, Refused
+from core.errors import NotYours
 from core.forms import EditForm
-from core.http import Request, edits, lab_of, refuse_in, see_other
+from core.http import Request, edits, lab_of, refusals_in, see_other, status_of
 from core.lists import Columns, ListFilter, Listing, choice_filter, render_lists
 from core.roles import Right, needs
 
-log = logging.getLogger(__name__)
 WEBHOOK_COLUMNS: Columns = {
     "webhook": "pk",
     "url": "url",
@@ -73,20 +69,15 @@ class DeliveryFilter(ListFilter):
 @sensitive_variables("secret")
 def webhooks_page(request: Request, pk: int) -> HttpResponseBase:
     """A lab's webhooks. POST adds one, and shows its secret this once."""
-    lab, form, status, secret = lab_of(request, pk), WebhookForm(), 200, ""
-    if request.method == "POST":
-        form, status = WebhookForm(request.POST), 400
-        if form.is_valid():
+    lab, form, secret = lab_of(request, pk), WebhookForm(request.POST or None), ""
+    if form.is_valid():
+        with refusals_in(form):
             at = timezone.now()
-            try:
-                _webhook, secret = webhooks.webhook_create(lab=lab, by=request.user, at=at, **form.cleaned_data)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
-                form, status = WebhookForm(), 201
+            _webhook, secret = webhooks.webhook_create(lab=lab, by=request.user, at=at, **form.cleaned_data)
+            form = WebhookForm()
     listing = Listing(request, webhooks.webhooks_of(lab), columns=WEBHOOK_COLUMNS)
     context = {"lab": lab, "form": form, "secret": secret, "listing": listing}
-    return render_lists(request, "api/webhooks.html", context, status=status)
+    return render_lists(request, "api/webhooks.html", context, status=201 if secret else status_of(form))
 
 
 @needs(Right.MANAGE)
@@ -101,27 +92,17 @@ def webhook_page(request: Request, pk: int, webhook_pk: int) -> HttpResponseBase
 def _show(request: Request, pk: int, webhook_pk: int, secret: str = "") -> HttpResponseBase:
     lab = lab_of(request, pk)
     webhook = webhooks.webhook_in(lab, webhook_pk)
-    stored, status = {"url": webhook.url, "events": webhook.events}, 200
-    form = WebhookForm(initial=stored)
-    if request.method == "POST" and not secret:
-        form, status = WebhookForm(request.POST, initial=stored), 400
-        if form.is_valid():
-            try:
-                webhooks.webhook_change(webhook=webhook, **form.cleaned_data)
-            except Refused as error:
-                status = refuse_in(form, error)
-            else:
-                messages.success(request, _("The webhook has been changed."))
-                return see_other("api:webhook", pk, webhook_pk)
+    data = None if secret else request.POST or None
+    form = WebhookForm(data, initial={"url": webhook.url, "events": webhook.events})
+    if form.is_valid():
+        with refusals_in(form):
+            webhooks.webhook_change(webhook=webhook, **form.cleaned_data)
+            messages.success(request, _("The webhook has been changed."))
+            return see_other("api:webhook", pk, webhook_pk)
     rows = webhook.deliveries.order_by("-id")
-    context: dict[str, Any] = {
-        "lab": lab,
-        "webhook": webhook,
-        "form": form,
-        "secret": secret,
-        "listing": Listing(request, rows, narrow=DeliveryFilter, columns=DELIVERY_COLUMNS),
-    }
-    return render_lists(request, "api/webhook.html", context, status=status)
+    listing = Listing(request, rows, narrow=DeliveryFilter, columns=DELIVERY_COLUMNS)
+    context = {"lab": lab, "webhook": webhook, "form": form, "secret": secret, "listing": listing}
+    return render_lists(request, "api/webhook.html", context, status=status_of(form))
 
 
 @needs(Right.MANAGE)
@@ -139,7 +120,7 @@ def webhook_act(request: Request, pk: int, webhook_pk: int, action: str) -> Http
         return see_other("api:webhooks", pk)
     if action == "test":
         webhooks.webhook_test(webhook=webhook, at=at)
-        _deliver_now()
+        soon(jobs.deliver)
         messages.success(request, _("A test is being sent. Load this page again to see what came of it."))
     elif action == "enable":
         webhooks.webhook_enable(webhook=webhook, at=at)
@@ -158,14 +139,6 @@ def delivery_repeat(request: Request, pk: int, webhook_pk: int, delivery_pk: int
     """Send something again."""
     webhook = webhooks.webhook_in(lab_of(request, pk), webhook_pk)
     webhooks.delivery_repeat(delivery=webhooks.delivery_in(webhook, delivery_pk), at=timezone.now())
-    _deliver_now()
+    soon(jobs.deliver)
     messages.success(request, _("It is being sent again, with the same id."))
     return see_other("api:webhook", pk, webhook_pk)
-
-
-def _deliver_now() -> None:
-    """Ask a worker; where nobody can be asked, the clock has it done."""
-    try:
-        jobs.deliver.delay()
-    except OperationalError as error:
-        log.warning("Deliveries wait for the next tick: %s", error)

@@ -1,6 +1,5 @@
 """Campaigns from a draft to the end: settings, bill, test pairs, wording, trials, practice."""
 
-import logging
 from copy import copy
 from typing import Any, TypeVar
 
@@ -11,16 +10,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
 from django_filters.filterset import filterset_factory
-from kombu.exceptions import OperationalError
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
 from api import draft_shapes, review_shapes, shapes
-from api.answers import answer_forget
+from api.asking import soon
 from api.filters import KeyFilter
 from api.frame import Resource, get, operation, patch, post, put
-from api.problems import NotAskedFor
 from api.resources.collections import accepted
 from campaigns import draft_jobs
 from campaigns.consequences import consequences_of
@@ -50,40 +47,7 @@ from tasks.models import TestPair
 from tasks.opening import test_open, unread_reason
 from tasks.practice import practice_counts, practice_minutes
 
-log = logging.getLogger(__name__)
 Form = TypeVar("Form", bound=BaseForm)
-
-
-def soon(job: Any, *arguments: Any) -> dict[str, bool]:
-    """Have a worker do a job once this is stored. Where nobody can be asked, the clock has it done."""
-
-    def ask() -> None:
-        try:
-            job.delay(*arguments)
-        except OperationalError as error:
-            log.warning("%s waits for the next tick: %s", job.name, error)
-
-    transaction.on_commit(ask)
-    return {"asked_for": True}
-
-
-def ask_now(request: Request, job: Any, *arguments: Any) -> dict[str, bool]:
-    """Have a worker do a job that the clock would not have done. Raises NotAskedFor where none can be asked.
-
-    It is asked for when the request's transaction, if it has one, is stored.
-    """
-
-    def ask() -> None:
-        try:
-            job.delay(*arguments)
-        except OperationalError as error:
-            log.warning("%s could not be asked for: %s", job.name, error)
-            answer_forget(request)
-            text = _("This cannot be asked for now. Nothing was changed; try again in a minute.")
-            raise NotAskedFor(text) from error
-
-    transaction.on_commit(ask)
-    return {"asked_for": True}
 
 
 def by_field(errors: ErrorDict) -> dict[str, list[str]]:

@@ -1,26 +1,22 @@
 """Collections, public ones too, runs, and jobs."""
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import transaction
 from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
-from kombu.exceptions import OperationalError
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import material_shapes, shapes
 from api.access import token_of
-from api.answers import answer_forget
+from api.asking import ask_now, soon
 from api.filters import KeyFilter
 from api.frame import FILE, Resource, get, operation, post
-from api.problems import NotAskedFor
 from core.errors import NotNow
 from core.models import Lab, User
 from core.progress import progress_of
@@ -33,19 +29,10 @@ from runs import selectors as run_selectors
 from runs import services as run_services
 from runs.models import Collection, Job, Run
 
-log = logging.getLogger(__name__)
-
 
 def accepted(job: Job) -> Response:
     """202 with a job that has been asked for, and have a worker begin it once it is stored."""
-
-    def begin() -> None:
-        try:
-            pool_jobs.work.delay(job.pk)
-        except OperationalError as error:
-            log.warning("Job %s waits for the next tick: %s", job.pk, error)
-
-    transaction.on_commit(begin)
+    soon(pool_jobs.work, job.pk)
     return answer_job(job)
 
 
@@ -251,17 +238,8 @@ class Jobs(Resource):
 
 def fetched(request: Request, job: Job) -> Response:
     """202 with a job for which something is to be fetched. Raises NotAskedFor where nobody can be asked to."""
-
-    def begin() -> None:
-        try:
-            pool_jobs.fetch_dataset.delay(job.pk)
-        except OperationalError as error:
-            log.warning("Job %s could not be handed over: %s", job.pk, error)
-            background.job_cancel(job=job, by=token_of(request).user)
-            answer_forget(request)
-            raise NotAskedFor(_("Nothing can be fetched at the moment. Try again in a minute.")) from error
-
-    transaction.on_commit(begin)
+    user = token_of(request).user
+    ask_now(request, pool_jobs.fetch_dataset, job.pk, undo=lambda: background.job_cancel(job=job, by=user))
     return answer_job(job)
 
 

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
 from api import board_shapes, organizing_shapes
+from api.asking import soon
 from api.frame import FILE, Resource, get, operation, post
-from api.resources.campaigns import soon
 from api.shapes import Why
 from core.errors import NotYours, Refused
 from core.models import User

@@ -11,9 +11,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from api import platform_shapes, shapes
+from api.asking import soon
 from api.filters import KeyFilter
 from api.frame import Resource, get, operation, post
-from api.resources.campaigns import soon
 from api.resources.publications import published_of
 from core.roles import Right
 from platforms import jobs as platform_jobs

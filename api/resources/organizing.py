@@ -15,8 +15,8 @@ from rest_framework.response import Response
 
 from api import board_shapes
 from api import organizing_shapes as shapes
+from api.asking import ask_now, soon
 from api.frame import delete, get, operation, patch, post, put, refusals_of
-from api.resources.campaigns import ask_now, soon
 from api.resources.leaderboards import OfBoard, OfSubmission
 from api.shapes import AskedFor
 from core.errors import NotYours, Refused

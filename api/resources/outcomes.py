@@ -14,8 +14,8 @@ from rest_framework.response import Response
 
 from api import material_shapes, result_shapes, shapes
 from api.access import Pages
+from api.asking import soon
 from api.frame import FILE, Resource, get, operation, post
-from api.resources.campaigns import soon
 from core.errors import NotYours
 from core.roles import Right
 from judgments import exports, rounds

@@ -10,8 +10,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from api import protection_shapes, shapes
+from api.asking import ask_now
 from api.frame import FILE, Resource, get, operation, post, put
-from api.resources.campaigns import ask_now
 from api.resources.labs import People
 from core.alarms import alarms_raised
 from core.audit.services import entry_note

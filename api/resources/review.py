@@ -11,8 +11,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from api import review_shapes, shapes
+from api.asking import soon
 from api.frame import Resource, get, operation, post, refusals_of
-from api.resources.campaigns import soon
 from core.alarms import alarms_raised
 from core.errors import NotYours
 from core.roles import Right

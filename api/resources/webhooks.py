@@ -10,9 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api import jobs, shapes, webhooks
+from api.asking import soon
 from api.frame import Resource, get, operation, post
 from api.models import Delivery, Webhook
-from api.resources.campaigns import soon
 from core.roles import Right
 
 
