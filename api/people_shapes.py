@@ -114,9 +114,9 @@ class OwnRole(ModelShape):
 class AccountShape(serializers.Serializer[Any]):
     """Whose token it is. A password and second factors are set on the pages, by whoever can show the old ones."""
 
-    user = serializers.CharField(help_text="The name that you log in with.")
-    name = serializers.CharField()
-    email = serializers.CharField()
+    user = serializers.CharField(source="user.username", help_text="The name that you log in with.")
+    name = serializers.CharField(source="user.get_full_name")
+    email = serializers.CharField(source="user.email")
     is_site_admin = serializers.BooleanField()
     has_codes = serializers.BooleanField(help_text="Whether logging in takes a code of an app.")
     has_passkey = serializers.BooleanField()

@@ -50,12 +50,14 @@ class QueryPair(serializers.Serializer[Any]):
 class QueryDetail(serializers.Serializer[Any]):
     """A query of a campaign: its pool, who beat whom, and the best known answers."""
 
-    id = serializers.IntegerField()
-    qid = serializers.CharField()
-    text = serializers.CharField()
-    is_complete = serializers.BooleanField(help_text="Whether all its pairs have the judgments that they need.")
-    passages = QueryPassage(many=True)
-    pairs = QueryPair(many=True)
+    id = serializers.IntegerField(source="pool.pk")
+    qid = serializers.CharField(source="pool.query.qid")
+    text = serializers.CharField(source="pool.query.text")
+    is_complete = serializers.BooleanField(
+        source="detail.complete", help_text="Whether all its pairs have the judgments that they need."
+    )
+    passages = QueryPassage(source="detail.candidates", many=True)
+    pairs = QueryPair(source="detail.pairs", many=True)
 
 
 class MachinesBeside(serializers.Serializer[Any]):

@@ -351,8 +351,10 @@ class BillShape(serializers.Serializer[Any]):
     fees = Money()
     total = Money()
     lines = BillLine(many=True)
-    minutes_per_assignment = serializers.IntegerField(allow_null=True, help_text="Expected; null without texts.")
-    per_hour = Money(allow_null=True, help_text="What the reward is then worth.")
+    minutes_per_assignment = serializers.IntegerField(
+        source="pace.minutes", allow_null=True, help_text="Expected; null without texts."
+    )
+    per_hour = Money(source="pace.hourly", allow_null=True, help_text="What the reward is then worth.")
 
 
 class WrongJudgments(serializers.Serializer[Any]):
@@ -388,7 +390,7 @@ class PlanShape(serializers.Serializer[Any]):
     )
     pools = serializers.IntegerField()
     draws = serializers.IntegerField(help_text="How often each pool is played.")
-    overlaps = PlannedOverlap(many=True, help_text="None where the campaign has no pools.")
+    overlaps = PlannedOverlap(source="rows", many=True, help_text="None where the campaign has no pools.")
 
 
 class Wish(serializers.Serializer[Any]):
@@ -438,12 +440,14 @@ class ProgressShape(serializers.Serializer[Any]):
     """How far a campaign is."""
 
     state = serializers.ChoiceField(choices=Campaign.State.choices)
-    hits = serializers.IntegerField(help_text="HITs.")
-    done = serializers.IntegerField(help_text="HITs that need no more work.")
-    active = serializers.IntegerField(help_text="Assignments that somebody is at.")
-    pairs = serializers.IntegerField()
-    pairs_done = serializers.IntegerField(help_text="Pairs with all the accepted judgments that they need.")
-    judgments = serializers.IntegerField(help_text="Accepted judgments.")
+    hits = serializers.IntegerField(source="hits.hits", help_text="HITs.")
+    done = serializers.IntegerField(source="hits.hits_done", help_text="HITs that need no more work.")
+    active = serializers.IntegerField(source="hits.active", help_text="Assignments that somebody is at.")
+    pairs = serializers.IntegerField(source="pairs.pairs")
+    pairs_done = serializers.IntegerField(
+        source="pairs.done", help_text="Pairs with all the accepted judgments that they need."
+    )
+    judgments = serializers.IntegerField(source="pairs.accepted", help_text="Accepted judgments.")
 
 
 # --- test pairs and wording
@@ -615,8 +619,8 @@ class TermsChange(NewTerms):
 class TermsVersionShape(serializers.Serializer[Any]):
     """The terms that are in force, and which version of them that is; null before the campaign is published."""
 
-    version = serializers.IntegerField(allow_null=True)
-    at = serializers.DateTimeField(allow_null=True)
+    version = serializers.IntegerField(source="newest.version", allow_null=True)
+    at = serializers.DateTimeField(source="newest.at", allow_null=True)
     terms = TermsShape()
 
 

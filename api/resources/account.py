@@ -23,9 +23,7 @@ class Account(Resource):
         user = self.user
         factors = set(Authenticator.objects.filter(user=user).values_list("type", flat=True))
         return {
-            "user": user.get_username(),
-            "name": user.get_full_name(),
-            "email": user.email,
+            "user": user,
             "is_site_admin": user.is_superuser and user.is_staff,
             "has_codes": Authenticator.Type.TOTP in factors,
             "has_passkey": Authenticator.Type.WEBAUTHN in factors,

@@ -315,12 +315,7 @@ class Campaigns(Resource):
         """What judging all of a campaign costs, line by line, and what its reward is an hour."""
         campaign = self.campaign
         bill, pace = campaign_bill(publication_likely(campaign)), task_selectors.expected_pace(campaign)
-        return bill._asdict() | {
-            "total": bill.total,
-            "lines": bill.lines,
-            "minutes_per_assignment": pace.minutes if pace else None,
-            "per_hour": pace.hourly if pace else None,
-        }
+        return bill._asdict() | {"total": bill.total, "lines": bill.lines, "pace": pace}
 
     @get("obstacles", shapes.Obstacles)
     def campaign_obstacles(self, request: Request, pk: int) -> Any:
@@ -354,16 +349,8 @@ class Campaigns(Resource):
     def campaign_progress(self, request: Request, pk: int) -> Any:
         """How far a campaign is, in HITs, pairs and judgments."""
         campaign = self.campaign
-        hits, pairs = task_selectors.progress(campaign), judgment_selectors.judging_progress(campaign)
-        return {
-            "state": campaign.state,
-            "hits": hits.hits,
-            "done": hits.hits_done,
-            "active": hits.active,
-            "pairs": pairs.pairs,
-            "pairs_done": pairs.done,
-            "judgments": pairs.accepted,
-        }
+        judging = judgment_selectors.judging_progress(campaign)
+        return {"state": campaign.state, "hits": task_selectors.progress(campaign), "pairs": judging}
 
     @get("queries", shapes.QueryRow(many=True), filterset_class=QueryFilter)
     def campaign_queries(self, request: Request, pk: int) -> Any:
@@ -494,12 +481,8 @@ class Practice(Resource):
     def practice_set(self, request: Request, pk: int) -> Any:
         """Choose the practice of a draft, and how many right answers pass a comprehension check. Add its pairs
         first."""
-        campaign, sent = self.campaign, self.sent
-        task_services.practice_set(
-            campaign=campaign,
-            practice=sent.get("practice", campaign.practice),
-            right=sent.get("practice_right", campaign.practice_right),
-        )
+        now = {"practice": self.campaign.practice, "practice_right": self.campaign.practice_right} | self.sent
+        task_services.practice_set(campaign=self.campaign, practice=now["practice"], right=now["practice_right"])
         return self.practice(request, pk)
 
     @post(

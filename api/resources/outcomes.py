@@ -60,6 +60,9 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
+ABOUT_SCORES = ("measure", "tau", "waiting", "unreadable")
+
+
 class NumberPages(Pages):
     """By number."""
 
@@ -81,12 +84,9 @@ class Outcomes(Resource):
         campaign = self.campaign
         export = judgment_selectors.export_of(campaign)
         stored = judgment_selectors.stored_files(campaign, StoredFile.Kind.EXPORT)
-        return {
-            "made_at": export.made_at if export else None,
-            "is_current": export is not None
-            and not judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists(),
-            "files": sorted(stored.values(), key=lambda file: file.name),
-        }
+        is_stale = export is None or judgment_selectors.campaigns_to_export().filter(pk=campaign.pk).exists()
+        files = sorted(stored.values(), key=lambda file: file.name)
+        return {"made_at": export and export.made_at, "is_current": not is_stale, "files": files}
 
     @post(exports, shapes.AskedFor, Right.EXPORT, status=202, tags=["Exports"])
     def exports_make(self, request: Request, pk: int) -> Any:
@@ -134,13 +134,8 @@ class Outcomes(Resource):
         observed = planning.observed_error(campaign)
         rate = float(self.query.get("error_rate", planning.likely_error(observed)))
         planned = planning.plan_for(campaign, result_selectors.stored_data(campaign), rate)
-        return {
-            "error_rate": rate,
-            "observed": observed._asdict() if observed else None,
-            "pools": planned.pools if planned else 0,
-            "draws": planned.draws if planned else 0,
-            "overlaps": planned.rows if planned else [],
-        }
+        content = {"error_rate": rate, "observed": observed and observed._asdict()}
+        return content | (planned or planning.Planned(rows=[], pools=0, draws=0))._asdict()
 
     @get("rounds", shapes.RoundShape(many=True))
     def rounds(self, request: Request, pk: int) -> Any:
@@ -197,15 +192,7 @@ class Outcomes(Resource):
     def campaign_query(self, request: Request, pk: int, pool_pk: int) -> Any:
         """One query of a campaign: the passages of its pool with their texts, who beat whom, the best known answers."""
         pool = get_object_or_404(self.campaign.pools.select_related("query", "campaign"), pk=pool_pk)
-        detail = pool_detail(pool)
-        return {
-            "id": pool.pk,
-            "qid": pool.query.qid,
-            "text": pool.query.text,
-            "is_complete": detail.complete,
-            "passages": detail.candidates,
-            "pairs": detail.pairs,
-        }
+        return {"pool": pool, "detail": pool_detail(pool)}
 
     @get("machines", result_shapes.MachinesBeside)
     def machines_beside(self, request: Request, pk: int) -> Any:
@@ -290,13 +277,7 @@ class Versions(Resource):
         if measure and measure != scores.measure:
             named = ", ".join(scores.measures)
             raise ValidationError({"measure": [_("This is none of %(measures)s.") % {"measures": named}]})
-        about = {
-            "measure": scores.measure,
-            "tau": scores.tau,
-            "waiting": scores.waiting,
-            "unreadable": dict(scores.unreadable),
-        }
-        return Response(table_content(scores.table) | about)
+        return table_content(scores.table) | {name: getattr(scores, name) for name in ABOUT_SCORES}
 
     @get("preference-qrels.txt", FILE, Right.EXPORT, media="text/plain")
     def version_qrels(self, request: Request, pk: int, number: int) -> Any:

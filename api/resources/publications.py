@@ -151,12 +151,7 @@ class Publications(Resource):
     def terms(self, request: Request, pk: int) -> Any:
         """The terms of a campaign that are in force, and which version of them that is."""
         publication = publication_of(self.campaign)
-        newest = publication.terms.order_by("-version").first()
-        return {
-            "version": newest.version if newest else None,
-            "at": newest.at if newest else None,
-            "terms": terms_content(publication),
-        }
+        return {"newest": publication.terms.order_by("-version").first(), "terms": terms_content(publication)}
 
     @patch(terms, shapes.PublicationShape, Right.SPEND, takes=shapes.TermsChange)
     def terms_replace(self, request: Request, pk: int) -> Any:
