@@ -10,10 +10,8 @@ from api import pages, webhook_pages
 from api.nowhere import Nowhere
 from api.resources import (
     account,
-    at_platform,
     campaigns,
     collections,
-    lab_settings,
     labs,
     leaderboards,
     ledgers,
@@ -41,9 +39,8 @@ RESOURCES = [
     ("boards/<slug:slug>/seasons", organizing.Seasons),
     ("boards/<slug:slug>/teams", organizing.Teams),
     ("boards/<slug:slug>/upkeep/rounds", organizing.UpkeepRounds),
-    ("campaigns", at_platform.AtPlatform),
     ("campaigns", campaigns.Campaigns),
-    ("campaigns", lab_settings.TemplateOfCampaign),
+    ("campaigns", labs.TemplateOfCampaign),
     ("campaigns", ledgers.Ledgers),
     ("campaigns", material.Panels),
     ("campaigns", outcomes.Outcomes),
@@ -58,7 +55,7 @@ RESOURCES = [
     ("campaigns/<int:pk>/practice/pairs", campaigns.PracticePairs),
     ("campaigns/<int:pk>/publication/calls", publications.Calls),
     ("campaigns/<int:pk>/publication/filters", publications.Filters),
-    ("campaigns/<int:pk>/publication/submissions", at_platform.Submissions),
+    ("campaigns/<int:pk>/publication/submissions", publications.Submissions),
     ("campaigns/<int:pk>/test-pairs", campaigns.TestPairs),
     ("campaigns/<int:pk>/workers", review.Workers),
     ("collections", collections.Collections),
@@ -69,7 +66,6 @@ RESOURCES = [
     ("costs", ledgers.Costs),
     ("datasets", collections.Datasets),
     ("jobs", collections.Jobs),
-    ("labs", lab_settings.LabSettings),
     ("labs", labs.Labs),
     ("labs", protection.Periods),
     ("labs/<int:pk>/invitations", labs.Invitations),
@@ -79,7 +75,7 @@ RESOURCES = [
     ("labs/<int:pk>/webhooks", webhooks.Webhooks),
     ("labs/<int:pk>/workers", protection.WorkerErasure),
     ("runs", collections.Runs),
-    ("templates", lab_settings.Templates),
+    ("templates", labs.Templates),
     ("uploads", collections.Uploads),
 ]
 

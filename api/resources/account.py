@@ -7,7 +7,7 @@ from django.utils import timezone
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
-from api import people_shapes, shapes, tokens
+from api import lab_shapes, shapes, tokens
 from api.frame import Resource, get, operation
 from core.roles import Right
 
@@ -17,7 +17,7 @@ class Account(Resource):
 
     tags = ["Account"]
 
-    @get("account", people_shapes.AccountShape, of_oneself=True, detail=False)
+    @get("account", lab_shapes.AccountShape, of_oneself=True, detail=False)
     def account(self, request: Request) -> Any:
         """Who you are, and your role in each lab."""
         user = self.user
@@ -42,7 +42,7 @@ class Tokens(Resource):
     tags = ["Account"]
     lookup_url_kwarg = "token_pk"
 
-    @operation(people_shapes.OwnToken(many=True), Right.MANAGE, name="tokens", of_oneself=True)
+    @operation(lab_shapes.OwnToken(many=True), Right.MANAGE, name="tokens", of_oneself=True)
     def list(self, request: Request) -> Any:
         """Your tokens that have not been revoked, newest first. New ones are made on the page “API tokens” only, so
         that no token can outlive itself."""

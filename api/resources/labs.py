@@ -1,28 +1,72 @@
-"""Labs: their names, people and invitations, audit, and accounts at platforms."""
+"""Labs: their names, people and invitations, audit, accounts at platforms, templates, and pay floor."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_filters import CharFilter, IsoDateTimeFilter
+from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 
-from api import people_shapes, platform_shapes, shapes
+from api import lab_shapes, platform_shapes, shapes
 from api.filters import KeyFilter
-from api.frame import Resource, get, operation, post, refusals_of
+from api.frame import Resource, get, operation, post, put, refusals_of
+from api.resources.campaigns import as_percent, by_field
+from api.resources.publications import terms_content, terms_form
+from campaigns import template_terms as terms_templating
+from campaigns import templating
+from campaigns.forms import TemplateForm
 from core import people
 from core.audit import logins
 from core.audit import selectors as audit
 from core.audit.lists import AuditFilter as WordsFilter
 from core.errors import NotYours
-from core.labs import lab_create, lab_rename
+from core.labs import lab_create, lab_rename, pay_floor_set
 from core.models import Membership
 from core.roles import Right, labs_of, require, roles_of
 from platforms.models import LabAccount
 from platforms.money import lab_accounts
 from platforms.registry import accounts_at
+from pools.models import Campaign, CampaignTemplate
+
+TEMPLATE = ("id", "lab", "name", "is_default", "values", "consent", "changed_at")
+
+
+def template_content(template: CampaignTemplate) -> dict[str, Any]:
+    """A template as it is stored, with its terms as those of campaigns are shown."""
+    template.refresh_from_db()  # its settings as JSON keeps them
+    terms = None if template.terms is None else terms_content(terms_templating.publication_of(template))
+    return {name: getattr(template, name) for name in TEMPLATE} | {"terms": terms}
+
+
+def settings_changed(template: CampaignTemplate, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """What campaigns.templating.template_change takes for other settings and texts, as the page checks them. Raises
+    ValidationError.
+    """
+    campaign = Campaign(lab=template.lab, **templating.template_settings(template))
+    data = {name: getattr(campaign, name) for name in templating.KEPT} | dict(sent.get("settings", {}))
+    as_percent(data)
+    data |= {name: sent.get(name, getattr(template, name)) for name in ("name", "consent")}
+    form = TemplateForm(data, template=template)
+    if not form.is_valid():
+        errors = by_field(form.errors)
+        of_template: dict[str, Any] = {name: errors.pop(name) for name in ("name", "consent") if name in errors}
+        raise ValidationError(of_template | ({"settings": errors} if errors else {}))
+    return form.changes()
+
+
+def terms_changed(template: CampaignTemplate, sent: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What campaigns.template_terms.template_terms_set takes for other terms, likewise."""
+    if sent is None:
+        return None
+    try:
+        return terms_form(terms_templating.publication_of(template), sent).terms()
+    except ValidationError as error:
+        raise ValidationError({"terms": error.detail}) from error
 
 
 class AuditFilter(WordsFilter):
@@ -44,7 +88,7 @@ class Labs(Resource):
         """Your labs, and your role in each."""
         return self.page_of(labs_of(self.user), roles=roles_of(self.user))
 
-    @operation(people_shapes.MadeLab, Right.SITE, name="lab_create", takes=people_shapes.NewLab)
+    @operation(lab_shapes.MadeLab, Right.SITE, name="lab_create", takes=lab_shapes.NewLab)
     def create(self, request: Request) -> Any:
         """Make a lab. You are its first admin, unless you have somebody invited to be that: nothing is mailed, so hand
         over the link of the answer."""
@@ -62,7 +106,7 @@ class Labs(Resource):
         """One lab, and your role in it."""
         return self.answer(self.lab, roles=roles_of(self.user))
 
-    @operation(shapes.LabShape, Right.MANAGE, name="lab_rename", takes=people_shapes.LabName)
+    @operation(shapes.LabShape, Right.MANAGE, name="lab_rename", takes=lab_shapes.LabName)
     def partial_update(self, request: Request, pk: int) -> Any:
         """Give a lab another name, which no other lab has."""
         lab, sent = self.lab, self.sent
@@ -70,11 +114,26 @@ class Labs(Resource):
             lab_rename(lab=lab, name=sent["name"])
         return self.answer(lab, roles=roles_of(self.user))
 
-    @get("audit", people_shapes.AuditShape(many=True), Right.MANAGE, filterset_class=AuditFilter, tags=["Audit"])
+    @get("audit", lab_shapes.AuditShape(many=True), Right.MANAGE, filterset_class=AuditFilter, tags=["Audit"])
     def audit(self, request: Request, pk: int) -> Any:
         """Who did what in a lab, when and why, newest first."""
         entries = audit.entries_of(self.user).filter(lab_id=self.lab.pk)
         return self.page_of(entries, audit.lines)
+
+    @get("templates", lab_shapes.TemplateShape(many=True), tags=["Templates"])
+    def templates(self, request: Request, pk: int) -> Any:
+        """The templates that campaigns of a lab can begin with."""
+        return self.page_of(self.lab.templates.select_related("lab"), lambda page: list(map(template_content, page)))
+
+    @get("pay-floor", lab_shapes.PayFloorShape, tags=["Templates"])
+    def pay_floor(self, request: Request, pk: int) -> Any:
+        """The dollars an hour below which none of a lab's campaigns can start."""
+        return self.lab
+
+    @put(pay_floor, lab_shapes.PayFloorShape, Right.MANAGE, takes=lab_shapes.PayFloorShape, tags=["Templates"])
+    def pay_floor_set(self, request: Request, pk: int) -> Any:
+        """Set a lab's pay floor, or take it away. What has started stays as it is."""
+        return pay_floor_set(lab=self.lab, pay_floor=self.sent["pay_floor"])
 
 
 class People(Resource):
@@ -86,17 +145,17 @@ class People(Resource):
     def get_queryset(self) -> QuerySet[Membership]:
         return self.lab.memberships.select_related("lab", "user")
 
-    @operation(people_shapes.MemberShape(many=True), name="people")
+    @operation(lab_shapes.MemberShape(many=True), name="people")
     def list(self, request: Request, pk: int) -> Any:
         """Who belongs to a lab, and in which role."""
         return self.get_queryset()
 
-    @operation(people_shapes.MemberShape, name="person")
+    @operation(lab_shapes.MemberShape, name="person")
     def retrieve(self, request: Request, pk: int, membership_pk: int) -> Any:
         """One person's role in a lab."""
         return self.get_object()
 
-    @operation(people_shapes.MemberShape, Right.MANAGE, name="person_change", takes=people_shapes.RoleChange)
+    @operation(lab_shapes.MemberShape, Right.MANAGE, name="person_change", takes=lab_shapes.RoleChange)
     def partial_update(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Give a member another role. The last admin of a lab keeps theirs."""
         return people.role_set(membership=self.get_object(), role=self.sent["role"])
@@ -106,20 +165,20 @@ class People(Resource):
         """Take a member out of a lab. What they made stays."""
         people.membership_end(membership=self.get_object())
 
-    @post("disable", people_shapes.MemberShape, Right.SITE)
+    @post("disable", lab_shapes.MemberShape, Right.SITE)
     def person_disable(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Keep somebody from logging in, from the next request on, and from using tokens. The last admin of a lab or of
         the site is refused (409)."""
         people.user_disable(user=self.get_object().user)
         return self.get_object()
 
-    @post("enable", people_shapes.MemberShape, Right.SITE)
+    @post("enable", lab_shapes.MemberShape, Right.SITE)
     def person_enable(self, request: Request, pk: int, membership_pk: int) -> Any:
         """Let somebody log in again."""
         people.user_enable(user=self.get_object().user)
         return self.get_object()
 
-    @post("reset-link", people_shapes.ResetLink, Right.SITE)
+    @post("reset-link", lab_shapes.ResetLink, Right.SITE)
     def person_reset_link(self, request: Request, pk: int, membership_pk: int) -> Any:
         """A link with which a member chooses a new password, for where no mail is set up. The audit keeps that it was
         made."""
@@ -132,12 +191,12 @@ class Invitations(Resource):
     tags = ["People"]
     lookup_url_kwarg = "invitation_pk"
 
-    @operation(people_shapes.InvitationShape(many=True), Right.MANAGE, name="invitations")
+    @operation(lab_shapes.InvitationShape(many=True), Right.MANAGE, name="invitations")
     def list(self, request: Request, pk: int) -> Any:
         """The invitations that can still be accepted."""
         return people.open_invitations(timezone.now()).filter(lab=self.lab)
 
-    @operation(people_shapes.InvitationShape, Right.MANAGE, name="invite", takes=people_shapes.NewInvitation)
+    @operation(lab_shapes.InvitationShape, Right.MANAGE, name="invite", takes=lab_shapes.NewInvitation)
     def create(self, request: Request, pk: int) -> Any:
         """Invite somebody to a lab. Nothing is mailed: hand over the link of the answer."""
         return self.answer_once(people.invitation_add(lab=self.lab, **self.signed, **self.sent), {"link": None})
@@ -186,3 +245,53 @@ class PlatformAccounts(Resource):
     def destroy(self, request: Request, pk: int, platform: str) -> Any:
         """Delete the token. Refused (409) while a campaign of the lab is published there."""
         lab_accounts.lab_account_remove(**self.about)
+
+
+class TemplateOfCampaign(Resource):
+    """A campaign as a template."""
+
+    tags = ["Templates"]
+
+    @post("template", lab_shapes.TemplateShape, Right.DESIGN, takes=lab_shapes.NewTemplate, status=201)
+    def template_save(self, request: Request, pk: int) -> Any:
+        """Save a campaign's settings, wording and terms as a template of its lab, under a name that is new there."""
+        return template_content(
+            terms_templating.template_save(campaign=self.campaign, name=self.sent["name"], **self.signed)
+        )
+
+
+class Templates(Resource):
+    """What campaigns can begin with."""
+
+    tags = ["Templates"]
+
+    @operation(lab_shapes.TemplateShape, name="template")
+    def retrieve(self, request: Request, pk: int) -> Any:
+        """What a template has."""
+        return template_content(templating.template_for(self.user, pk, self.right))
+
+    @operation(lab_shapes.TemplateShape, Right.DESIGN, name="template_change", takes=lab_shapes.TemplateChange)
+    def partial_update(self, request: Request, pk: int) -> Any:
+        """Change a template's name, settings, wording, consent text or terms, or whether pages begin new campaigns of
+        the lab with it: all of it, or nothing. Campaigns that began with it stay as they are."""
+        template = templating.template_for(self.user, pk, self.right)
+        sent = self.sent
+        with transaction.atomic():
+            if "settings" in sent or "consent" in sent:
+                changes = settings_changed(template, sent)
+                template = templating.template_change(template=template, at=timezone.now(), **changes)
+            elif "name" in sent:
+                template = templating.template_change(template=template, name=sent["name"], at=timezone.now())
+            if "terms" in sent:
+                terms = terms_changed(template, sent["terms"])
+                terms_templating.template_terms_set(template=template, terms=terms, at=timezone.now())
+            if sent.get("is_default"):
+                templating.template_default_set(lab=template.lab, template=template)
+            elif "is_default" in sent and template.is_default:
+                templating.template_default_set(lab=template.lab, template=None)
+        return template_content(template)
+
+    @operation(right=Right.DESIGN, name="template_delete")
+    def destroy(self, request: Request, pk: int) -> Any:
+        """Delete a template. Campaigns that began with it stay as they are."""
+        templating.template_delete(template=templating.template_for(self.user, pk, self.right))
