@@ -8,7 +8,7 @@ from django.forms import BaseForm
 from django.forms.utils import ErrorDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
+from django_filters import BooleanFilter, CharFilter, ChoiceFilter
 from django_filters.filterset import filterset_factory
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from api import draft_shapes, review_shapes, shapes
 from api.asking import soon
-from api.filters import KeyFilter
+from api.filters import KeyFilter, filterset
 from api.frame import Resource, get, operation, patch, post, put
 from api.resources.collections import accepted
 from campaigns import draft_jobs
@@ -48,6 +48,9 @@ from tasks.opening import test_open, unread_reason
 from tasks.practice import practice_counts, practice_minutes
 
 Form = TypeVar("Form", bound=BaseForm)
+QueryFilter = filterset(
+    qid=CharFilter(field_name="query__qid"), text=CharFilter(field_name="query__text", lookup_expr="icontains")
+)
 
 
 def by_field(errors: ErrorDict) -> dict[str, list[str]]:
@@ -133,23 +136,6 @@ def campaign_ask(
     )
 
 
-class CampaignFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By lab, collection, state and name; archived campaigns are left out unless they are asked for."""
-
-    lab = KeyFilter(field_name="lab_id")
-    collection = KeyFilter(field_name="collection_id")
-    state = ChoiceFilter(choices=Campaign.State.choices)
-    name = CharFilter(lookup_expr="icontains")
-    is_archived = BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
-
-
-class QueryFilter(FilterSet):  # type: ignore[misc]
-    """By id and text."""
-
-    qid = CharFilter(field_name="query__qid")
-    text = CharFilter(field_name="query__text", lookup_expr="icontains")
-
-
 def _content(trial: trials.Trial) -> dict[str, Any]:
     return {"address": trial.address, "until": trial.until, "obstacle": trials.trial_obstacle(trial.campaign)}
 
@@ -216,7 +202,13 @@ class Campaigns(Resource):
     """The campaigns of your labs."""
 
     tags = ["Campaigns"]
-    filterset_class = CampaignFilter
+    filterset_class = filterset(
+        lab=KeyFilter(field_name="lab_id"),
+        collection=KeyFilter(field_name="collection_id"),
+        state=ChoiceFilter(choices=Campaign.State.choices),
+        name=CharFilter(lookup_expr="icontains"),
+        is_archived=BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True),
+    )
 
     def move(self, to: str) -> Campaign:
         """Change its state."""

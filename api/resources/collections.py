@@ -7,7 +7,7 @@ from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django_filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet
+from django_filters import BooleanFilter, CharFilter, ChoiceFilter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from api import material_shapes, shapes
 from api.access import token_of
 from api.asking import ask_now, soon
-from api.filters import KeyFilter
+from api.filters import KeyFilter, filterset
 from api.frame import FILE, Resource, get, operation, post
 from core.errors import NotNow
 from core.models import Lab, User
@@ -63,18 +63,11 @@ def name_of(sent: Mapping[str, Any]) -> str:
     return name
 
 
-class CollectionFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By lab and name."""
-
-    lab = KeyFilter(field_name="lab_id")
-    name = CharFilter(lookup_expr="icontains")
-
-
 class Collections(Resource):
     """The collections of your labs."""
 
     tags = ["Collections"]
-    filterset_class = CollectionFilter
+    filterset_class = filterset(lab=KeyFilter(field_name="lab_id"), name=CharFilter(lookup_expr="icontains"))
 
     def ask(self, lab: Lab, name: str, language: str | None, keep: str, **files: Any) -> Response:
         """Ask for files to be read."""
@@ -127,20 +120,16 @@ class Collections(Resource):
         return StreamingHttpResponse(lines, content_type=TYPES["txt"])
 
 
-class RunFilter(FilterSet):  # type: ignore[misc]
-    """By collection, name and team."""
-
-    collection = KeyFilter(field_name="collection_id")
-    name = CharFilter(lookup_expr="icontains")
-    team = CharFilter(lookup_expr="iexact")
-    is_released = BooleanFilter()
-
-
 class Runs(Resource):
     """The runs of your labs."""
 
     tags = ["Runs"]
-    filterset_class = RunFilter
+    filterset_class = filterset(
+        collection=KeyFilter(field_name="collection_id"),
+        name=CharFilter(lookup_expr="icontains"),
+        team=CharFilter(lookup_expr="iexact"),
+        is_released=BooleanFilter(),
+    )
 
     @property
     def run(self) -> Run:
@@ -202,19 +191,15 @@ class Uploads(Resource):
         return sending.sending_continue(token=token, user=self.user)
 
 
-class JobFilter(FilterSet):  # type: ignore[misc]
-    """By kind, state and collection."""
-
-    kind = ChoiceFilter(choices=Job.Kind.choices)
-    state = ChoiceFilter(choices=Job.State.choices)
-    collection = KeyFilter(field_name="collection_id")
-
-
 class Jobs(Resource):
     """What was asked for."""
 
     tags = ["Jobs"]
-    filterset_class = JobFilter
+    filterset_class = filterset(
+        kind=ChoiceFilter(choices=Job.Kind.choices),
+        state=ChoiceFilter(choices=Job.State.choices),
+        collection=KeyFilter(field_name="collection_id"),
+    )
 
     @operation(shapes.JobShape(many=True), name="jobs")
     def list(self, request: Request) -> Any:

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from api import platform_shapes, shapes
 from api.asking import soon
-from api.filters import KeyFilter
+from api.filters import KeyFilter, filterset
 from api.frame import Resource, get, operation, post
 from api.resources.publications import published_of
 from core.roles import Right
@@ -135,21 +135,17 @@ class Ledgers(Resource):
         )
 
 
-class CostFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By lab, collection, state, platform and name."""
-
-    lab = KeyFilter(field_name="lab_id")
-    collection = KeyFilter(field_name="collection_id")
-    state = ChoiceFilter(choices=Campaign.State.choices)
-    platform = ChoiceFilter(field_name="publication__platform", choices=list(PUBLISHED_TO.items()))
-    name = CharFilter(lookup_expr="icontains")
-
-
 class Costs(Resource):
     """What campaigns cost."""
 
     tags = ["Publication"]
-    filterset_class = CostFilter
+    filterset_class = filterset(
+        lab=KeyFilter(field_name="lab_id"),
+        collection=KeyFilter(field_name="collection_id"),
+        state=ChoiceFilter(choices=Campaign.State.choices),
+        platform=ChoiceFilter(field_name="publication__platform", choices=list(PUBLISHED_TO.items())),
+        name=CharFilter(lookup_expr="icontains"),
+    )
 
     @operation(platform_shapes.CostShape(many=True), name="costs")
     def list(self, request: Request) -> Any:

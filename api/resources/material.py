@@ -5,10 +5,11 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext as _
-from django_filters import CharFilter, FilterSet
+from django_filters import CharFilter
 from rest_framework.request import Request
 
 from api import material_shapes, shapes
+from api.filters import filterset
 from api.frame import FILE, Resource, delete, get, operation, post, put, refusals_of
 from api.resources.collections import accepted, name_of
 from core.errors import NotYours
@@ -26,11 +27,7 @@ from tasks import outside_panels
 from tasks import selectors as task_selectors
 from tasks import services as task_services
 
-
-class PanelFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By name."""
-
-    name = CharFilter(field_name="worker__label", lookup_expr="icontains")
+PanelFilter = filterset(name=CharFilter(field_name="worker__label", lookup_expr="icontains"))
 
 
 class Panels(Resource):
@@ -155,19 +152,12 @@ class FromElsewhere(Resource):
         return accepted(importing.judgments_ask(**sent_file(self), **self.signed))
 
 
-class MachineFilter(FilterSet):  # type: ignore[misc]
-    """By name and model."""
-
-    name = CharFilter(lookup_expr="icontains")
-    model = CharFilter(lookup_expr="icontains")
-
-
 class MachineJudges(Resource):
     """The machine judges of a collection."""
 
     tags = ["Machine judges"]
     lookup_url_kwarg = "judge_pk"
-    filterset_class = MachineFilter
+    filterset_class = filterset(name=CharFilter(lookup_expr="icontains"), model=CharFilter(lookup_expr="icontains"))
 
     def get_queryset(self) -> QuerySet[MachineJudge]:
         return self.collection.machine_judges.all()

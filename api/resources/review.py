@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from api import review_shapes, shapes
 from api.asking import soon
+from api.filters import filterset
 from api.frame import Resource, get, operation, post, refusals_of
 from core.alarms import alarms_raised
 from core.errors import NotYours
@@ -30,6 +31,8 @@ from tasks import pilots
 from tasks import selectors as task_selectors
 from tasks.models import Assignment, Worker
 from tasks.names import pseudonym
+
+NoteFilter = filterset(is_read=BooleanFilter(field_name="read_at", lookup_expr="isnull", exclude=True))
 
 
 class Assignments(Resource):
@@ -268,12 +271,6 @@ def _rows(campaign: Campaign, pairs: list[Any]) -> list[dict[str, Any]]:
 
 
 DecisionFilter = filterset_factory(Decision, fields=["kind"])
-
-
-class NoteFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
-    """By whether somebody has read it."""
-
-    is_read = BooleanFilter(field_name="read_at", lookup_expr="isnull", exclude=True)
 
 
 class Review(Resource):
