@@ -52,8 +52,7 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         """Raise a refusal that names the missing scope."""
-        running = getattr(getattr(view, str(request.method).lower(), None), "operation", None)
-        scope = SCOPES[running.right if running else Right.SEE]
+        scope = SCOPES[getattr(view, "right", Right.SEE)]
         if scope not in token_of(request).scopes:
             raise exceptions.PermissionDenied(_("This token lacks the scope “%(scope)s”.") % {"scope": scope})
         return True

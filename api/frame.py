@@ -48,44 +48,11 @@ FILE = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
 Method = Callable[..., Any]
 
 
-class Tagged(GenericViewSet[Any]):
-    """Entity tags: what is read has one, If-None-Match leaves out what the client has, If-Match guards a change."""
+class Resource(GenericViewSet[Any]):
+    """Something that the API reads and changes: a viewset with what all of them have.
 
-    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Tag what is read, and leave it out where the client has it."""
-        response = super().finalize_response(request, response, *args, **kwargs)
-        response.headers.setdefault("Cache-Control", "private, no-cache")
-        if request.method == "GET" and response.status_code in (200, 302):  # or where a bucket has it
-            if isinstance(response, Response):
-                response["ETag"] = tag_of(response.data)
-            if response.get("ETag") in _tags(request.headers.get("If-None-Match", "")):  # files have theirs
-                if stream := getattr(response, "file_to_stream", None):
-                    stream.close()
-                unchanged = Response(status=304, headers={"ETag": response["ETag"]})
-                return super().finalize_response(request, unchanged, *args, **kwargs)
-        return response
-
-    def match(self, do: Callable[[], Response]) -> Response:
-        """Do it if the thing still is what If-Match says, and let nobody with the same header come in between."""
-        header = self.request.headers.get("If-Match")
-        if header is None:
-            return do()
-        if not hasattr(self, "get"):
-            raise exceptions.ValidationError(
-                {"If-Match": [_("This address has nothing to read, so nothing to compare: leave it out.")]}
-            )
-        with transaction.atomic():
-            answers.hold(f"change {self.request.path}")
-            before = set(vars(self))
-            if header.strip() != "*" and tag_of(self.get(self.request, **self.kwargs).data) not in _tags(header):
-                raise Changed(_("This has changed since you read it. Read it again, then decide."))
-            for name in set(vars(self)) - before:  # what was read to compare is read again to be changed
-                delattr(self, name)
-            return do()
-
-
-class Resource(Tagged):
-    """Something that the API reads and changes: a viewset with what all of them have."""
+    What is read has an entity tag; If-None-Match leaves out what the client has, If-Match guards a change.
+    """
 
     filterset_class: ClassVar[Any] = None
     lookup_value_converter = "int"
@@ -174,6 +141,38 @@ class Resource(Tagged):
     def collection(self) -> Collection:
         """The collection of the address, likewise."""
         return self.get_collection(self.kwargs["pk"])
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Tag what is read, and leave it out where the client has it."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        if request.method == "GET" and response.status_code in (200, 302):  # or where a bucket has it
+            if isinstance(response, Response):
+                response["ETag"] = tag_of(response.data)
+            if response.get("ETag") in _tags(request.headers.get("If-None-Match", "")):  # files have theirs
+                if stream := getattr(response, "file_to_stream", None):
+                    stream.close()
+                unchanged = Response(status=304, headers={"ETag": response["ETag"]})
+                return super().finalize_response(request, unchanged, *args, **kwargs)
+        return response
+
+    def match(self, do: Callable[[], Response]) -> Response:
+        """Do it if the thing still is what If-Match says, and let nobody with the same header come in between."""
+        header = self.request.headers.get("If-Match")
+        if header is None:
+            return do()
+        if not hasattr(self, "get"):
+            raise exceptions.ValidationError(
+                {"If-Match": [_("This address has nothing to read, so nothing to compare: leave it out.")]}
+            )
+        with transaction.atomic():
+            answers.hold(f"change {self.request.path}")
+            before = set(vars(self))
+            if header.strip() != "*" and tag_of(self.get(self.request, **self.kwargs).data) not in _tags(header):
+                raise Changed(_("This has changed since you read it. Read it again, then decide."))
+            for name in set(vars(self)) - before:  # what was read to compare is read again to be changed
+                delattr(self, name)
+            return do()
 
     def get_object(self) -> Any:
         """The thing of the address, of those that the resource has. Raises Http404."""

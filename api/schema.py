@@ -18,35 +18,21 @@ from core.roles import Right
 PROBLEM = "#/components/responses/Problem"
 
 
-KEY = OpenApiParameter(
+def _header(name: str, about: str) -> OpenApiParameter:
+    return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=about)
+
+
+KEY = _header(
     "Idempotency-Key",
-    str,
-    OpenApiParameter.HEADER,
-    description="Any text that you choose for this request. Sent again with the same key, it is done once, and gets "
-    "the same answer for seven days. The same key with another request is refused (422).",
+    "Any text that you choose for this request. Sent again with the same key, it is done once, and gets the same "
+    "answer for seven days. The same key with another request is refused (422).",
 )
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="An ETag from reading this address: the change is refused (412) if it is not the current one.",
+IF_MATCH = _header(
+    "If-Match", "An ETag from reading this address: the change is refused (412) if it is not the current one."
 )
-IF_NONE_MATCH = OpenApiParameter(
-    "If-None-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="An ETag from reading this address: nothing is sent (304) if it is still the current one.",
+IF_NONE_MATCH = _header(
+    "If-None-Match", "An ETag from reading this address: nothing is sent (304) if it is still the current one."
 )
-
-HEADERS = {
-    "GET": [IF_NONE_MATCH],
-    "POST": [KEY],
-    "PUT": [KEY, IF_MATCH],
-    "PATCH": [KEY, IF_MATCH],
-    "DELETE": [KEY, IF_MATCH],
-}
-
-
 PROBLEMS = [400, 401, 403, 404, 429, 500, 503]
 PROBLEMS_OF_CHANGES = sorted([*PROBLEMS, 409, 412, 413, 415, 422])
 
@@ -121,7 +107,9 @@ class Described(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         """Headers, and the filters of a list. Where nothing can be read, there is no If-Match."""
-        headers = [header for header in HEADERS[self.method] if header is not IF_MATCH or "get" in self.view.action_map]
+        headers = [IF_NONE_MATCH] if self.method == "GET" else [KEY]
+        if self.method in ("PUT", "PATCH", "DELETE") and "get" in self.view.action_map:
+            headers.append(IF_MATCH)
         return [
             *headers,
             *([self.operation.asks] if self.operation.asks else ()),
