@@ -33,7 +33,6 @@ class BearerToken(BaseAuthentication):
     """`Authorization: Bearer bkn_…`. There are no sessions here, and so no forged requests from other sites."""
 
     def authenticate(self, request: Request) -> tuple[User, Token]:
-        """The token and its owner."""
         kind, _space, text = request.headers.get("Authorization", "").partition(" ")
         if kind.lower() != "bearer" or not text:
             raise exceptions.NotAuthenticated(_("Send a token: “Authorization: Bearer bkn_…”."))
@@ -43,7 +42,6 @@ class BearerToken(BaseAuthentication):
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
-        """What a client should send."""
         return 'Bearer realm="api"'
 
 
@@ -72,7 +70,6 @@ class PerToken(SimpleRateThrottle):
         return bool(super().allow_request(request, view))
 
     def get_cache_key(self, request: Request, view: "APIView") -> str:
-        """What is counted together."""
         return f"api {self.rate} {token_of(request).pk}"
 
 
@@ -91,7 +88,6 @@ class OnlyJson(DefaultContentNegotiation):
     """JSON, whatever is asked for."""
 
     def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> Any:
-        """The only one."""
         only = next(iter(renderers))
         return only, only.media_type
 
@@ -100,7 +96,6 @@ class NoFields(SimpleMetadata):
     """What OPTIONS answers: nothing about fields, which the description has."""
 
     def determine_actions(self, request: Request, view: "APIView") -> dict[str, Any]:
-        """None."""
         return {}
 
 
@@ -116,7 +111,6 @@ class Pages(CursorPagination):
     ordering = "-id"
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """As OpenAPI 3.1 has it."""
         example = "https://judge.example.org/api/v1/runs/?cursor=cD00Mg%3D%3D"
         address = {"type": ["string", "null"], "format": "uri", "example": example}
         return {

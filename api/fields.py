@@ -39,7 +39,6 @@ class ModelShape(serializers.ModelSerializer[Any]):
     """The fields of a model that `of` names, then those that the class declares."""
 
     def get_field_names(self, declared_fields: Any, info: Any) -> list[str]:
-        """Those of Meta, and what else is declared."""
         return list(dict.fromkeys([*self.Meta.fields, *declared_fields]))
 
 

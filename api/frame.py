@@ -89,13 +89,11 @@ class Resource(GenericViewSet[Any]):
 
     @property
     def user(self) -> User:
-        """Whose token it is."""
         assert isinstance(self.request.user, User)
         return self.request.user
 
     @property
     def token(self) -> Token:
-        """The token that it was sent with."""
         return token_of(self.request)
 
     @property

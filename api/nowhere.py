@@ -14,5 +14,4 @@ class Nowhere(APIView):
     schema = None  # it is not described
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> NoReturn:
-        """Whatever the method."""
         raise NotFound(_("The API has no such address. They end with a slash, and /api/ lists them all."))

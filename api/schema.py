@@ -44,7 +44,6 @@ class BearerTokens(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "token"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
-        """As OpenAPI has it."""
         return {"type": "http", "scheme": "bearer", "description": "A token, from the page “API tokens”."}
 
 
@@ -55,15 +54,12 @@ class Described(AutoSchema):
 
     @property
     def operation(self) -> Any:
-        """What is described."""
         return getattr(self.view, self.view.action).operation
 
     def get_operation_id(self) -> str:
-        """Its name."""
         return str(self.operation.name)
 
     def get_tags(self) -> list[str]:
-        """Those of the operation, or of the whole resource."""
         return list(self.operation.tags or self.view.tags)
 
     def get_summary(self) -> str:

@@ -84,7 +84,6 @@ class Router(SimpleRouter):
     """Addresses end with a slash, but for those of files."""
 
     def get_routes(self, viewset: type[ViewSetMixin]) -> list[Any]:
-        """Those of a resource."""
         routes = super().get_routes(viewset)
         for number, route in enumerate(routes):
             method = getattr(viewset, next(iter(route.mapping.values())), None)

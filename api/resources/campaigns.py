@@ -211,12 +211,10 @@ class Campaigns(Resource):
     )
 
     def move(self, to: str) -> Campaign:
-        """Change its state."""
         publishing.campaign_move(campaign=self.campaign, to=to, at=timezone.now())
         return self.fresh()
 
     def fresh(self) -> Campaign:
-        """The campaign as it is stored."""
         self.campaign.refresh_from_db()
         return self.campaign
 

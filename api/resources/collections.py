@@ -70,7 +70,6 @@ class Collections(Resource):
     filterset_class = filterset(lab=KeyFilter(field_name="lab_id"), name=CharFilter(lookup_expr="icontains"))
 
     def ask(self, lab: Lab, name: str, language: str | None, keep: str, **files: Any) -> Response:
-        """Ask for files to be read."""
         if not files:
             raise ValidationError(_("Send at least one file: queries, qrels or passages."))
         about: dict[str, Any] = {"lab": lab, "name": name, "language": language, "keep": keep, "files": files}

@@ -49,11 +49,9 @@ class PayFilter(FilterSet):  # type: ignore[misc]  # django-filter has no types
     receipt = CharFilter(lookup_expr="iexact")
 
     def by_state(self, rows: QuerySet[Any], _name: str, waiting: bool) -> QuerySet[Any]:
-        """Those who are still to be paid, or those who are paid."""
         return rows.filter(to_pay__gt=0) if waiting else rows.filter(to_pay=0)
 
     def by_payer(self, rows: QuerySet[Any], _name: str, by_hand: bool) -> QuerySet[Any]:
-        """Those whom the lab pays itself, or those whom a platform pays."""
         return rows.filter(pay_desk.BY_HAND) if by_hand else rows.exclude(pay_desk.BY_HAND)
 
 

@@ -34,7 +34,6 @@ class WorkerFilter(FilterSet):  # type: ignore[misc]  # django-filter has no typ
     who = CharFilter(method="by_words", required=True, max_length=100)
 
     def by_words(self, rows: QuerySet[Worker], _name: str, words: str) -> QuerySet[Worker]:
-        """Those of the same lab who are called that."""
         return erasing.workers_called(Lab.objects.filter(pk__in=rows.values("lab")), words)
 
 

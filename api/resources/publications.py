@@ -134,7 +134,6 @@ class Publications(Resource):
         return terms_form(publication, sent).terms()
 
     def act(self, service: Callable[..., Any]) -> dict[str, Any]:
-        """Do something to a campaign that is published."""
         publication = publication_of(self.campaign)
         if publication.state == DRAFT:
             raise NotNow(_("The campaign is not published at a platform yet."))
@@ -354,7 +353,6 @@ class Filters(Resource):
     lookup_value_converter = "slug"
 
     def change(self, key: str, requirement: Mapping[str, object] | None) -> dict[str, Any]:
-        """Set a filter in a draft's terms, or remove it."""
         publication = publication_of(self.campaign)
         requirements = [each for each in publication.requirements if each.get("filter_id") != key]
         requirements += [requirement] if requirement else []

@@ -204,7 +204,6 @@ class DisagreementFilter(FilterSet):  # type: ignore[misc]  # django-filter has 
     is_decided = BooleanFilter(method="by_decision")
 
     def by_decision(self, rows: QuerySet[Any], _name: str, is_decided: bool) -> QuerySet[Any]:
-        """Those with a decision, or without."""
         return rows.filter(decided__isnull=not is_decided)
 
 

@@ -43,7 +43,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("method", choices=METHODS)
         parser.add_argument("address", help="after /api/v1/, such as campaigns/3/pause/ or 'runs/?name=bm25'")
         parser.add_argument("--as", dest="user", required=True, help="the user name of whoever does it")
@@ -55,7 +54,6 @@ class Command(BaseCommand):
         parser.add_argument("--wait", action="store_true", help="do the job that is answered, and print how it ended")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Call, and print."""
         user = User.objects.filter(username_key=compared(options["user"]), is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user called {options['user']}.")

@@ -20,7 +20,6 @@ class Command(BaseCommand):
     help = "Create a token for the REST API in somebody's name, and print it. It is not stored, and never shown again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The command line."""
         parser.add_argument("user", help="the user name of its owner")
         parser.add_argument("--name", default="command line", help="what it is for (command line)")
         parser.add_argument("--scopes", nargs="+", choices=Scope.values, default=[Scope.READ.value])
@@ -28,7 +27,6 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print name, scopes and expiry too, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make it."""
         user = User.objects.filter(username_key=compared(options["user"]), is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user called {options['user']}.")
