@@ -33,25 +33,22 @@ def test_a_link_to_a_trial_needs_no_account_and_is_revoked(
     assert campaign.title in anybody.get(path(trial["address"]), follow=True).text
 
     words = {"title": "Choose the more useful one"}
-    assert_problem(viewer.post(base, words), 403)
     assert_problem(program.post(base, {"title": "x" * 129}), 400, field="title")
     tried = program.post(base, words).json()
     assert words["title"] in anybody.get(path(tried["address"]), follow=True).text
     campaign.refresh_from_db()
     assert campaign.title != words["title"]
 
-    assert_problem(viewer.post(f"{base}revoke/"), 403)
     assert program.post(f"{base}revoke/").status_code == 204
     assert [anybody.get(path(link["address"])).status_code for link in (trial, tried)] == [410, 410]
     assert anybody.get(path(program.get(base).json()["address"])).status_code == 200
 
 
 def test_confirmed_test_pairs_of_another_campaign_are_copied_to_a_draft(
-    campaign: Campaign, collection: Collection, program: Program, stranger: Program
+    campaign: Campaign, collection: Collection, program: Program
 ) -> None:
     draft = factories.campaign(collection, "draft", tests=0, start=False)
     address = f"campaigns/{draft.pk}/test-pairs/copy/"
-    assert_problem(stranger.post(address, {"source": campaign.pk}), 404)
     assert_problem(program.post(address, {"source": draft.pk}), 400, field="source")
     assert_problem(program.post(address, {"source": 10**9}), 400, field="source")
     assert_problem(program.post(address, {}), 400, field="source")
@@ -63,26 +60,21 @@ def test_confirmed_test_pairs_of_another_campaign_are_copied_to_a_draft(
     assert_problem(program.post(f"campaigns/{campaign.pk}/test-pairs/copy/", {"source": draft.pk}), 409)
 
 
-def test_passages_that_lack_texts_are_named_one_a_line(
-    collection: Collection, program: Program, stranger: Program
-) -> None:
+def test_passages_that_lack_texts_are_named_one_a_line(collection: Collection, program: Program) -> None:
     lacking = sorted(collection.passages.order_by("pid").values_list("pid", flat=True)[:3])
     Passage.objects.filter(collection=collection, pid__in=lacking).update(text="")
     address = f"collections/{collection.pk}/missing-passages.txt"
     answer = program.get(address)
     assert b"".join(answer.streaming_content).decode().split() == lacking
-    assert_problem(stranger.get(address), 404)
 
 
 def test_a_job_that_waits_is_cancelled_and_what_has_ended_stays(
-    collection: Collection, rita: User, program: Program, viewer: Program, stranger: Program
+    collection: Collection, rita: User, program: Program
 ) -> None:
     at = timezone.now()
     about: dict[str, Any] = {"lab": collection.lab, "collection": collection, "kind": "run", "asked_at": at}
     job = Job.objects.create(name="red", asked_by=rita, **about)
     address = f"jobs/{job.pk}/cancel/"
-    assert_problem(stranger.post(address), 404)
-    assert_problem(viewer.post(address), 403)
     cancelled = program.post(address).json()
     assert cancelled["state"] == "refused" and "rita cancelled it" in cancelled["error"]
     assert program.post(address).json() == cancelled

@@ -43,7 +43,7 @@ def close(campaign: Campaign) -> None:
 
 
 def test_an_admins_program_finds_a_worker_hands_over_the_data_and_erases(
-    lab: Lab, campaign: Campaign, alice: Worker, program: Program, stranger: Program
+    lab: Lab, campaign: Campaign, alice: Worker
 ) -> None:
     anna = factories.member(lab, "admin", "anna")
     admin, base, name = Program(anna), f"labs/{lab.pk}/workers/", pseudonym(campaign, alice.pk)
@@ -56,9 +56,7 @@ def test_an_admins_program_finds_a_worker_hands_over_the_data_and_erases(
 
     of_alice = f"{base}{alice.pk}/"
     for address in (f"{base}?who={name}", f"{of_alice}data/", f"{of_alice}erasure/"):
-        assert_problem(program.get(address), 403)
         assert_problem(Program(anna, "read").get(address), 403, says="manage")
-        assert_problem(stranger.get(address), 404)
     assert not AuditEntry.objects.filter(subject="personal-data").exists()
     data = admin.get(f"{of_alice}data/").json()
     assert (data["worker"]["label"], len(data["assignments"])) == (label, 1)
@@ -67,7 +65,6 @@ def test_an_admins_program_finds_a_worker_hands_over_the_data_and_erases(
 
     plan = admin.get(f"{of_alice}erasure/").json()
     assert (plan["is_done"], plan["obstacles"], plan["pseudonyms"]) == (False, [], {campaign.name: name})
-    assert_problem(program.post(f"{of_alice}erasure/", {}), 403)
     alice.refresh_from_db()
     assert (alice.label, alice.erased_at) == (label, None)
     assert plan["owed"] == {campaign.name: "2.00"}
@@ -127,18 +124,16 @@ def test_nobody_erases_themselves_or_the_last_admin_of_a_lab(lab: Lab, admin: Pr
 
 
 def test_a_whole_campaign_is_erased_once_it_is_closed_and_named(
-    campaign: Campaign, alice: Worker, program: Program, admin: Program, now: Any
+    campaign: Campaign, alice: Worker, admin: Program, now: Any
 ) -> None:
     factories.do(alice, campaign)
     address, name = f"campaigns/{campaign.pk}/erasure/", {"name": campaign.name, "why": "The project ends."}
-    assert_problem(program.get(address), 403)
     assert_problem(admin.post(address, name), 409, says="not closed")
     close(campaign)
     plan = admin.get(address).json()
     assert (plan["obstacles"], plan["goes"]["assignments"]) == ([], 1)
     assert_problem(admin.post(address, {"why": "It ends."}), 400, field="name")
     assert_problem(admin.post(address, {"name": "another"}), 400, field="name")
-    assert_problem(program.post(address, name), 403)
     assert Judgment.objects.exists() and Campaign.objects.filter(pk=campaign.pk).exists()
 
     with now():
@@ -154,7 +149,6 @@ def test_the_workers_of_a_campaign_are_erased_and_their_judgments_stay(
     done = factories.do(alice, campaign)
     program.post(f"campaigns/{campaign.pk}/pay/", {"assignments": [done.pk]})
     address, judged = f"campaigns/{campaign.pk}/erasure/workers/", Judgment.objects.count()
-    assert_problem(program.get(address), 403)
     assert_problem(admin.post(address, {}), 409, says="not closed")
     close(campaign)
     assert admin.get(address).json() == {"workers": 1}
@@ -200,12 +194,10 @@ def test_where_no_job_can_be_asked_for_the_answer_says_when_to_come_back(
 
 
 def test_a_release_bundle_is_made_downloaded_and_refused_where_it_names_somebody(
-    campaign: Campaign, alice: Worker, program: Program, viewer: Program, now: Any
+    campaign: Campaign, alice: Worker, program: Program, now: Any
 ) -> None:
     factories.do(alice, campaign)
     address = f"campaigns/{campaign.pk}/bundle/"
-    for refused in (viewer.get(address), viewer.post(address), viewer.get(f"{address}release.zip")):
-        assert_problem(refused, 403)
     assert program.get(address).json() == {"file": None, "why": ""}
     assert_problem(program.get(f"{address}release.zip"), 404)
     with now():
@@ -232,10 +224,8 @@ def test_a_draft_has_nothing_to_release(program: Program, campaign: Campaign) ->
 # --- periods
 
 
-def test_an_admins_program_sets_how_long_a_lab_keeps_data(lab: Lab, program: Program, admin: Program) -> None:
+def test_an_admins_program_sets_how_long_a_lab_keeps_data(lab: Lab, admin: Program) -> None:
     address = f"labs/{lab.pk}/retention/"
-    assert_problem(program.get(address), 403)
-    assert_problem(program.put(address, {"worker_days": 1, "audit_days": None}), 403)
     read = admin.get(address)
     assert read.json() == {"worker_days": None, "audit_days": None, "last": None}
     assert_problem(admin.put(address, {"worker_days": 0, "audit_days": None}), 400, field="worker_days")

@@ -81,7 +81,7 @@ def test_one_query_has_its_passages_pairs_and_best_known_answers(
     assert_problem(viewer.get(f"campaigns/{judged.pk}/queries/{10**9}/"), 404)
 
 
-def test_machine_judges_are_beside_people_and_their_files_are_for_who_may_export(
+def test_machine_judges_are_beside_people_and_have_files(
     judged: Campaign,  # noqa: F811
     program: Program,
     viewer: Program,
@@ -97,8 +97,6 @@ def test_machine_judges_are_beside_people_and_their_files_are_for_who_may_export
     assert program.get(winners).content
     imported = f"collections/{judged.collection_id}/machine-judges/{judge.pk}/answers.txt"
     assert b"".join(program.get(imported).streaming_content).decode() == answers(judged)
-    for address in (winners, imported):
-        assert_problem(viewer.get(address), 403)
 
 
 def test_scores_on_a_version_beside_those_on_other_qrels(

@@ -23,12 +23,9 @@ pytestmark = pytest.mark.django_db
 def test_terms_of_a_published_campaign_are_previewed_and_replaced(
     published: Publication,  # noqa: F811
     program: Program,
-    viewer: Program,
 ) -> None:
     address = f"campaigns/{published.campaign_id}/publication/terms/"
     sent: dict[str, Any] = {"title": "Compare two answers", "lifetime_days": 3, "why": "Too few came."}
-    assert_problem(viewer.patch(address, sent), 403)
-    assert_problem(Program(program.user, "read", "write").patch(address, sent), 403, says="spend")
     assert_problem(program.patch(address, {"lifetime_days": 9999}), 400, field="lifetime_days")
     assert_problem(program.patch(address, {"colour": "red"}), 400, field="colour")
     assert_problem(program.patch(address, {"base": "0.01"}), 400, field="base", says="as it was published")

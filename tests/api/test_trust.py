@@ -11,6 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from api import tokens
+from api.models import Scope
+from api.tokens import SCOPES
 from api.urls import routes
 from core.models import Membership, User
 from core.roles import ROLES, Right
@@ -19,6 +21,7 @@ from pools.models import Campaign
 from tasks.models import Worker
 from tests import factories
 from tests.api.conftest import Program
+from tests.api.test_frame import assert_problem
 from tests.api.test_fuzz import things, things_of_boards
 from tests.worlds import rows_and_files
 
@@ -120,4 +123,13 @@ def test_each_role_may_do_what_the_operation_says(whole_api: list[Operation], ca
         assert answer.status_code in (403, other), (operation, answer.content)
         refused += answer.status_code == 403
     assert refused
+    assert present() == before
+
+
+@pytest.mark.parametrize("scope", Scope.values)
+def test_a_token_does_no_more_than_its_scopes(whole_api: list[Operation], ada: User, scope: str) -> None:
+    program, before = Program(ada, *set(Scope.values) - {scope}), present()
+    for operation in whole_api:
+        if SCOPES[operation.right] == scope:
+            assert_problem(operation.ask(program), 403, says=f"lacks the scope “{scope}”")
     assert present() == before
