@@ -550,7 +550,7 @@ SPECTACULAR_SETTINGS = {
         "PaymentState": "platforms.models.Payment.State",
         "BoardSubmissionState": "leaderboards.models.Submission.State",
         "BoardDecisionKind": "leaderboards.models.Decision.Kind",
-        "BoardDecisionWanted": "api.organizing_shapes.DECISIONS",
+        "BoardDecisionWanted": "api.board_shapes.DECISIONS",
         "MetadataRequestKind": "leaderboards.models.MetadataRequest.Kind",
         "MetadataRequestState": "leaderboards.models.MetadataRequest.State",
         "DevScoringState": "leaderboards.models.DevScoring.State",

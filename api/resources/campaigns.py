@@ -415,10 +415,7 @@ class PracticePairs(Resource):
         return [{"number": number, **pair._asdict()} for number, pair in enumerate(pairs, 1)]
 
     @operation(
-        draft_shapes.PracticePairShape,
-        Right.DESIGN,
-        name="practice_pair_create",
-        takes=draft_shapes.NewPracticePair,
+        draft_shapes.PracticePairShape, Right.DESIGN, name="practice_pair_create", takes=draft_shapes.NewPracticePair
     )
     def create(self, request: Request, pk: int) -> Any:
         """Add a practice pair in your own words to a draft, as its last."""
@@ -431,10 +428,7 @@ class PracticePairs(Resource):
         return pair_shown(self.campaign, number)
 
     @operation(
-        draft_shapes.PracticePairShape,
-        Right.DESIGN,
-        name="practice_pair_change",
-        takes=draft_shapes.NewPracticePair,
+        draft_shapes.PracticePairShape, Right.DESIGN, name="practice_pair_change", takes=draft_shapes.NewPracticePair
     )
     def update(self, request: Request, pk: int, number: int) -> Any:
         """Replace a practice pair of a draft."""

@@ -8,7 +8,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 
-from api import board_shapes, organizing_shapes
+from api import board_shapes as shapes
 from api.asking import soon
 from api.frame import FILE, Resource, get, operation, post
 from api.shapes import Why
@@ -96,26 +96,26 @@ class OfSubmission(Resource):
 class BoardSubmissions(OfSubmission):
     """What was sent to a leaderboard."""
 
-    @operation(board_shapes.BoardSubmissionDetail, name="submission_to_board")
+    @operation(shapes.BoardSubmissionDetail, name="submission_to_board")
     def retrieve(self, request: Request, key: str) -> Any:
         """One submission: its states with their times, what the check says, and scores as far as they are shown."""
         return self.submission
 
-    @post("choose", board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=board_shapes.Choice)
+    @post("choose", shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.Choice)
     def submission_choose(self, request: Request, key: str) -> Any:
         """Say whether your evaluated run counts, where the policy lets the team decide on its dev scores."""
         submission = self.own_submission
         choose = submitting.submission_enter if self.sent["counts"] else submitting.submission_leave_out
         return choose(submission=submission, **self.signed)
 
-    @post("cancel", board_shapes.BoardSubmissionDetail, Right.MAINTAIN)
+    @post("cancel", shapes.BoardSubmissionDetail, Right.MAINTAIN)
     def submission_cancel(self, request: Request, key: str) -> Any:
         """Cancel a submission of your team before it is evaluated: it uses no quota."""
         submission = self.own_submission
         submitting.submission_cancel(submission=submission, **self.signed)
         return submission
 
-    @post("withdraw", board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=Why)
+    @post("withdraw", shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=Why)
     def submission_withdraw(self, request: Request, key: str) -> Any:
         """Withdraw a submission of your team: it leaves a line, with your `why`, and counts for the quota still."""
         submission, why = self.own_submission, self.sent.get("why", "")
@@ -126,24 +126,24 @@ class BoardSubmissions(OfSubmission):
 class Boards(OfBoard):
     """The leaderboards that you may take part in."""
 
-    @operation(board_shapes.BoardShape(many=True), name="boards")
+    @operation(shapes.BoardShape(many=True), name="boards")
     def list(self, request: Request) -> Any:
         """The leaderboards that you may take part in: public ones, those of your labs, and those you are invited to."""
         return self.page_of(selectors.boards_seen(self.user).select_related("lab"), **_context(self.user))
 
-    @operation(organizing_shapes.BoardOrganized, Right.MAINTAIN, name="board_create", takes=organizing_shapes.NewBoard)
+    @operation(shapes.BoardOrganized, Right.MAINTAIN, name="board_create", takes=shapes.NewBoard)
     def create(self, request: Request) -> Any:
         """Create a leaderboard over one of your lab's collections. Only the lab sees it; add a season next."""
         values = self.sent
         collection = self.get_collection(values.pop("collection"))
         return boards.board_create(lab=collection.lab, collection=collection, **self.signed, **values)
 
-    @operation(board_shapes.BoardShape, name="board")
+    @operation(shapes.BoardShape, name="board")
     def retrieve(self, request: Request, slug: str) -> Any:
         """One leaderboard, with the key that runs are sealed for."""
         return self.answer(self.board_seen, **_context(self.user))
 
-    @get("submissions", board_shapes.BoardSubmissionShape(many=True))
+    @get("submissions", shapes.BoardSubmissionShape(many=True))
     def submissions_to_board(self, request: Request, slug: str) -> Any:
         """What your teams sent to a leaderboard; for its organizers, what all teams did."""
         board = self.board_seen
@@ -151,11 +151,7 @@ class Boards(OfBoard):
         return rows.select_related("board", "team", "policy")
 
     @post(
-        submissions_to_board,
-        board_shapes.BoardSubmissionDetail,
-        Right.MAINTAIN,
-        takes=board_shapes.NewBoardSubmission,
-        status=201,
+        submissions_to_board, shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.NewBoardSubmission, status=201
     )
     def submission_create(self, request: Request, slug: str) -> Any:
         """Submit a sealed package, which a job evaluates. Whoever is in the team may, whatever their role in a lab."""

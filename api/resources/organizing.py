@@ -13,8 +13,7 @@ from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api import board_shapes
-from api import organizing_shapes as shapes
+from api import board_shapes as shapes
 from api.asking import ask_now, soon
 from api.frame import delete, get, operation, patch, post, put, refusals_of
 from api.resources.leaderboards import OfBoard, OfSubmission
@@ -216,9 +215,7 @@ class Rulings(OfSubmission):
         """What was ruled on a submission, by whom and why; its team sees it, too."""
         return self.submission.decisions.select_related("by", "team")
 
-    @post(
-        board_decisions, board_shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.NewBoardDecision, status=201
-    )
+    @post(board_decisions, shapes.BoardSubmissionDetail, Right.MAINTAIN, takes=shapes.NewBoardDecision, status=201)
     def board_decision_create(self, request: Request, key: str) -> Any:
         """Publish or reject a submission, remark on it, mark it as a baseline or as a variant of another, have it
         evaluated again, or extend its embargo.
