@@ -101,9 +101,10 @@ class Workers(Resource):
     def shown(self, worker: Worker) -> dict[str, Any]:
         """What the worker did. Raises NotYours."""
         worked = judgment_selectors.workers_with_work(self.campaign).filter(pk=worker.pk)
-        for content in worker_contents(self.campaign, worked):
-            return content
-        raise NotYours(_("This worker has done nothing in this campaign."))
+        contents = worker_contents(self.campaign, worked)
+        if not contents:
+            raise NotYours(_("This worker has done nothing in this campaign."))
+        return contents[0]
 
     def decide(self, service: Callable[..., bool]) -> dict[str, Any]:
         """Decide on the worker, with a reason."""
