@@ -1,14 +1,14 @@
 """The attack on a leaderboard, and the command `ladder`."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from evaluation.boards.attacks import simulate
 from evaluation.boards.ladder import DEFAULT_RULE, Rule
-from evaluation.cli.main import main
 from tests.evaluation.conftest import Write
+
+from .command import json_of, run_cli
 
 
 @pytest.mark.parametrize(("queries", "best"), [(50, 0.97), (500, 0.72)])
@@ -56,16 +56,14 @@ def test_the_same_seed_gives_the_same_and_another_one_another() -> None:
     assert first.best != other.best
 
 
-def test_the_command_simulates(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_simulates() -> None:
     words = ["ladder", "--simulate", "--queries", "50,100", "--submissions", "30", "--repetitions", "4"]
-    assert main([*words, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*words, "--json")
     assert (printed["submissions"], printed["repetitions"], printed["seed"]) == (30, 4, 0)
     assert [(row["attack"], row["queries"], row["rule"]) for row in printed["results"]] == [
         (attack, queries, rule) for attack in ("vote", "climb") for queries in (50, 100) for rule in ("plain", "tested")
     ]
-    assert main([*words, "--rule", "ladder", "--attack", "climb", "--step", "0.05"]) == 0
-    out = capsys.readouterr().out
+    out = run_cli(*words, "--rule", "ladder", "--attack", "climb", "--step", "0.05").out
     assert out.startswith("30 submissions that know nothing, 4 times; the truth is 0.5.")
     assert [line.split()[:3] for line in out.splitlines()[3:5]] == [
         ["climb", "ladder", "50"],
@@ -84,17 +82,14 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_the_command_tells_what_is_shown_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_what_is_shown_of_a_run() -> None:
     words = ["ladder", "--qrels", "qrels.txt", "--k", "2"]
-    assert main([*words, "--reference", "best.txt", "--looks", "4", "new.txt"]) == 0
     sentence = "RR@2 0.875 is shown: a gain over the last published best at p < 0.0017, as look 5 needs.\n"
-    assert capsys.readouterr().out == sentence
-    assert main([*words, "--reference", "new.txt", "--json", "best.txt"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    assert run_cli(*words, "--reference", "best.txt", "--looks", "4", "new.txt").out == sentence
+    printed = json_of(*words, "--reference", "new.txt", "--json", "best.txt")
     assert (printed["shown"], printed["score"]) == (False, None)
     assert "0.5" not in printed["why"]
-    assert main([*words, "best.txt"]) == 0
-    assert capsys.readouterr().out == "RR@2 0.500 is shown: the first score of the team.\n"
+    assert run_cli(*words, "best.txt").out == "RR@2 0.500 is shown: the first score of the team.\n"
 
 
 @pytest.mark.usefixtures("runs")
@@ -111,17 +106,13 @@ def test_the_command_tells_what_is_shown_of_a_run(capsys: pytest.CaptureFixture[
         (["--looks", "-1", "--simulate"], "--looks"),
     ],
 )
-def test_a_wrong_command_is_told_so(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["ladder", *words])
-    assert left.value.code == 2
-    assert why in capsys.readouterr().err
+def test_a_wrong_command_is_told_so(words: list[str], why: str) -> None:
+    assert why in run_cli("ladder", *words, code=2).err
 
 
 @pytest.mark.usefixtures("runs")
-def test_bad_files_are_exit_code_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_files_are_exit_code_one() -> None:
     Path("new.txt").write_text("q1 good\n")
-    assert main(["ladder", "--qrels", "qrels.txt", "new.txt"]) == 1
-    assert "new.txt, line 1" in capsys.readouterr().err
-    assert main(["ladder", "--qrels", "qrels.txt", "--reference", "best.txt", "best.txt"]) == 1
-    assert "has the same name as the reference" in capsys.readouterr().err
+    assert "new.txt, line 1" in run_cli("ladder", "--qrels", "qrels.txt", "new.txt", code=1).err
+    err = run_cli("ladder", "--qrels", "qrels.txt", "--reference", "best.txt", "best.txt", code=1).err
+    assert "has the same name as the reference" in err

@@ -3,11 +3,9 @@
 import contextlib
 import csv
 import io
-import json
 import re
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +14,10 @@ from hypothesis import strategies as st
 from evaluation.boards.csvfiles import read_board
 from evaluation.boards.entries import Entry
 from evaluation.boards.gaps import gap_trend
-from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from tests.evaluation.conftest import Write
+
+from .command import json_of, run_cli
 
 DOCUMENTS = '''\
 id,date,,description,team,paper,code,type,MRR@100 (Dev),MRR@100 (Eval),tweet
@@ -201,14 +200,8 @@ def test_a_file_of_another_kind_is_refused(write: Write) -> None:
         read_board(write("empty.csv", ""))
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert main(["board", "--json", *arguments]) == 0
-    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return printed
-
-
-def test_the_command_recounts_a_board(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = told(capsys, write("documents.csv", DOCUMENTS))
+def test_the_command_recounts_a_board(write: Write) -> None:
+    printed = json_of("board", "--json", write("documents.csv", DOCUMENTS))
     keys = ["entries", "baselines", "trophies", "disagreements", "both", "pearson", "kendall", "warnings"]
     assert list(printed) == keys and "documents.csv, line" in printed["warnings"][0]
     assert (printed["entries"], printed["baselines"], printed["trophies"], printed["both"]) == (5, 1, 2, 3)
@@ -217,31 +210,28 @@ def test_the_command_recounts_a_board(write: Write, capsys: pytest.CaptureFixtur
     assert printed["kendall"] == pytest.approx(2 / 6**0.5)
 
 
-def test_each_naive_rule_for_trophies_would_disagree(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_naive_rule_for_trophies_would_disagree(write: Write) -> None:
     """The files have an entry below a baseline, an equal score, and rows out of the order of their dates."""
-    printed = told(capsys, write("passages.csv", PASSAGES))
+    printed = json_of("board", "--json", write("passages.csv", PASSAGES))
     assert (printed["trophies"], printed["disagreements"]) == (3, [])
     marked = DOCUMENTS.replace("2020/08/16,,", "2020/08/16,🏆,").replace("2020/08/28,,", "2020/08/28,🏆,")
     marked = marked.replace("2020/08/31,🏆,", "2020/08/31,,")
-    assert told(capsys, write("marked.csv", marked))["disagreements"] == [
+    assert json_of("board", "--json", write("marked.csv", marked))["disagreements"] == [
         {"line": 3, "key": "20200816b", "marked": True, "earned": False},
         {"line": 5, "key": "20200828a", "marked": True, "earned": False},
         {"line": 6, "key": "20200831-last", "marked": False, "earned": True},
     ]
 
 
-def test_entries_after_a_date_are_left_out(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = told(capsys, write("documents.csv", DOCUMENTS), "--until", "2020-08-27")
+def test_entries_after_a_date_are_left_out(write: Write) -> None:
+    printed = json_of("board", "--json", write("documents.csv", DOCUMENTS), "--until", "2020-08-27")
     assert (printed["entries"], printed["trophies"], printed["both"], printed["pearson"]) == (3, 1, 1, None)
-    with pytest.raises(SystemExit):
-        main(["board", "--until", "2020-02-30", "x.csv"])
-    assert "where a date such as 2022-04-30 is needed" in capsys.readouterr().err
+    assert "where a date such as 2022-04-30 is needed" in run_cli("board", "--until", "2020-02-30", "x.csv", code=2).err
 
 
-def test_the_text_names_what_is_wrong_and_lists_the_best(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_names_what_is_wrong_and_lists_the_best(write: Write) -> None:
     path = write("passages.csv", PASSAGES.replace("🏆", "", 2))
-    assert main(["board", path, "--top", "2"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("board", path, "--top", "2")
     assert "6 entries, 1 baseline of the organizers, 3 trophies." in out
     assert f"{path}, line 2: import-1 is not marked, and was the best when it came." in out
     assert "no trend beyond chance" in out
@@ -250,15 +240,13 @@ def test_the_text_names_what_is_wrong_and_lists_the_best(write: Write, capsys: p
         ["2", "2022-09-29", "0.422", "0.416", "Anonymous"],
     ]
     assert err == ""
-    assert main(["board", write("documents.csv", DOCUMENTS)]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("board", write("documents.csv", DOCUMENTS))
     assert "All marks agree with scores and dates." in out
     assert "line 5: type reraking is taken as reranking." in err
 
 
-def test_a_bad_file_is_exit_code_one(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["board", write("bad.csv", "id\n")]) == 1
-    assert "bad.csv, line 1: no column date" in capsys.readouterr().err
+def test_a_bad_file_is_exit_code_one(write: Write) -> None:
+    assert "bad.csv, line 1: no column date" in run_cli("board", write("bad.csv", "id\n"), code=1).err
 
 
 def board(gaps: list[float]) -> list[Entry]:

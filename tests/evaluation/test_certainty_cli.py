@@ -5,20 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.cli.main import main
-
+from .command import json_of, run_cli
 from .conftest import Write
 
 ONCE = "q a b a\nq a c a\nq b c b\nr x y x\n"
 TWICE = "p a b a\np a b a\n"
 
 
-def test_without_repeated_judgments_it_is_told_that_certainty_is_assumed(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_repeated_judgments_it_is_told_that_certainty_is_assumed(write: Write) -> None:
     path = write("preferences.txt", ONCE)
-    assert main(["certainty", "--judgments", path, "--json"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("certainty", "--judgments", path, "--json")
     assert err == (
         "Too few repeated judgments to say how often people err: it is assumed that they err as the model says.\n"
     )
@@ -30,12 +26,11 @@ def test_without_repeated_judgments_it_is_told_that_certainty_is_assumed(
     assert [passage["passage"] for passage in q["passages"]] == ["a", "b", "c"] and q["exact"] is True
 
 
-def test_certainty_is_told_by_query_the_least_certain_first(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_certainty_is_told_by_query_the_least_certain_first(write: Write) -> None:
     path = write("preferences.txt", TWICE + ONCE)
     run = write("run.txt", "q Q0 a 1 9 t\nr Q0 y 1 9 t\nr Q0 x 2 8 t\n")
     arguments = ["certainty", "--preferences", path, run, "--error-rate", "0.1", "--draws", "4000", "--seed", "3"]
-    assert main([*arguments, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*arguments, "--json")
     assert (printed["draws"], printed["seed"], printed["error_rate"], printed["error_source"]) == (
         4000,
         3,
@@ -49,8 +44,7 @@ def test_certainty_is_told_by_query_the_least_certain_first(write: Write, capsys
     (run_row,) = printed["runs"]
     assert (run_row["mean"], run_row["first"]) == (0.5, 1.0) and run_row["interval"] == run_row["centred"]
     assert run_row["interval"][0] <= run_row["corrected"] <= run_row["interval"][1]
-    assert main(arguments) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_cli(*arguments).out.splitlines()
     assert lines[0] == "A judgment is wrong in 10.0% of the cases. The least certain come first."
     assert [line.split()[0] for line in lines[3:6]] == ["q", "r", "p"]
     assert lines[-3].startswith("run  0.5000")
@@ -58,24 +52,19 @@ def test_certainty_is_told_by_query_the_least_certain_first(write: Write, capsys
 
 
 @pytest.mark.parametrize("value", ["0.6", "-1", "own", "nan"])
-def test_an_impossible_error_rate_is_a_usage_error(value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as exit_:
-        main(["certainty", "--preferences", "preferences.txt", f"--error-rate={value}"])
-    assert exit_.value.code == 2
-    assert f"{value!r} where a number from 0 to 0.5 is needed" in capsys.readouterr().err
+def test_an_impossible_error_rate_is_a_usage_error(value: str) -> None:
+    err = run_cli("certainty", "--preferences", "preferences.txt", f"--error-rate={value}", code=2).err
+    assert f"{value!r} where a number from 0 to 0.5 is needed" in err
 
 
-def test_pools_are_lines_of_members_or_pairs_and_the_level_is_chosen(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pools_are_lines_of_members_or_pairs_and_the_level_is_chosen(write: Write) -> None:
     judgments = write("preferences.txt", ONCE)
     members = write("members.txt", "q a\nq b\nq c\nr x\nr y\ns alone\n")
     pairs = write("pairs.tsv", "q\ta\tb\nq\tb\tc\nr\tx\ty\n")
     outputs = []
     for pools in (members, pairs):
         words = ["certainty", "--pools", pools, "--judgments", judgments, "--error-rate", "0.2", "--level", "0.6"]
-        assert main([*words, "--json"]) == 0
-        outputs.append(json.loads(capsys.readouterr().out))
+        outputs.append(json_of(*words, "--json"))
     assert [row["query"] for row in outputs[0]["queries"]] == ["q", "r", "s"]
     assert outputs[0]["queries"][2] == {
         "query": "s", "best": ["alone"], "share": 1.0, "fragility": None, "exact": True, "set": ["alone"],
@@ -83,19 +72,18 @@ def test_pools_are_lines_of_members_or_pairs_and_the_level_is_chosen(
     }  # fmt: skip
     assert [row["query"] for row in outputs[1]["queries"]] == ["q", "r"]
     assert [row["set"] for row in outputs[1]["queries"]] == [["a"], ["x"]]
-    assert main(["certainty", "--pools", write("other.txt", "q a\nq b\n"), "--judgments", judgments]) == 1
-    assert "preferences.txt, line 2: passage c is not in the pool that" in capsys.readouterr().err
-    assert main(words) == 0
-    lines = capsys.readouterr().out.splitlines()
+    err = run_cli("certainty", "--pools", write("other.txt", "q a\nq b\n"), "--judgments", judgments, code=1).err
+    assert "preferences.txt, line 2: passage c is not in the pool that" in err
+    lines = run_cli(*words).out.splitlines()
     assert lines[2].split("  ")[-1].strip() == "60% set" and lines[3].endswith("1 passage")
 
 
-def test_confidence_sets_are_written_as_qrels_and_over_no_input(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_confidence_sets_are_written_as_qrels_and_over_no_input(write: Write, tmp_path: Path) -> None:
     judgments, out = write("preferences.txt", ONCE), tmp_path / "sets.txt"
     words = ["certainty", "--judgments", judgments, "--error-rate", "0.2"]
-    assert main([*words, "--sets", str(out), "--level", "0.85"]) == 0
+    run_cli(*words, "--sets", str(out), "--level", "0.85")
     assert out.read_text() == "q 0 a 1\nq 0 b 1\nr 0 x 1\nr 0 y 1\n"
-    assert main([*words, "--sets", judgments]) == 1
-    assert "would be overwritten" in capsys.readouterr().err and Path(judgments).read_text() == ONCE
+    assert (
+        "would be overwritten" in run_cli(*words, "--sets", judgments, code=1).err
+        and Path(judgments).read_text() == ONCE
+    )

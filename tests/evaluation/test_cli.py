@@ -1,23 +1,20 @@
 """The command line, run as users and programs run it."""
 
 import bz2
-import contextlib
 import gzip
-import io
 import json
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
 
 from evaluation.cli.common import write_whole
-from evaluation.cli.main import main
 from evaluation.files.runs import run_name
 
+from .command import json_of, run_cli
 from .conftest import Write
 
 RED = "q1 Q0 p1 1 9 red\nq1 Q0 p2 2 8 red\nq2 Q0 p5 1 4 red\nq9 Q0 p1 1 1 red\n"
@@ -25,24 +22,6 @@ BLUE = "q1 Q0 p2 1 2 blue\nq1 Q0 p1 2 3 blue\nq2 Q0 p4 1 4 blue\n"
 QRELS = "q1 0 p3 1\nq1 0 p1 1\nq2 0 p5 1\nq3 0 p7 1\n"
 PREFERENCES = "q2 p4 p5 p5\nq1 p1 p3 p1\nq1 p1 p2 p2\nq1 p2 p3 p3\n"
 REPOSITORY = Path(__file__).parents[2]
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command, in this process. Those that start one of their own are below."""
-    printed, complained = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complained):
-        try:
-            code = main(arguments)
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 1
-    out, err = (stream.buffer.getvalue().decode() for stream in (printed, complained))  # type: ignore[attr-defined]
-    return subprocess.CompletedProcess(list(arguments), code, out, err)
-
-
-def good(*arguments: str) -> Any:
-    done = run(*arguments)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -57,21 +36,19 @@ def files(write: Write) -> dict[str, str]:
 
 def test_check_reports_a_good_run_and_leaves_with_0(files: dict[str, str], write: Write) -> None:
     queries = write("queries.tsv", "q1\tone\nq2\ttwo\nq3\tthree\n")
-    done = run("check", files["red"], "--queries", queries)
-    assert done.returncode == 0
-    assert "red.txt.gz: no errors." in done.stdout
-    assert "1 (q3)" in done.stdout
-    assert done.stderr == ""
+    done = run_cli("check", files["red"], "--queries", queries)
+    assert "red.txt.gz: no errors." in done.out
+    assert "1 (q3)" in done.out
+    assert done.err == ""
 
 
 def test_check_as_json_has_errors_and_census(files: dict[str, str], write: Write) -> None:
-    printed = good("check", files["red"], "--json")
+    printed = json_of("check", files["red"], "--json")
     assert printed["ok"] is True
     assert printed["errors"] == []
     assert printed["census"]["queries"] == 3
-    bad = run("check", write("bad.txt", RED + "q2 Q0 p6 2\n" + "q9 Q0 p1 1 1 red\n"), "--json")
-    assert bad.returncode == 1
-    answer = json.loads(bad.stdout)
+    bad = run_cli("check", write("bad.txt", RED + "q2 Q0 p6 2\n" + "q9 Q0 p1 1 1 red\n"), "--json", code=1)
+    answer = json.loads(bad.out)
     assert answer["ok"] is False
     assert [error["line"] for error in answer["errors"]] == [5, 6]
     assert answer["error_count"] == 2
@@ -79,17 +56,16 @@ def test_check_as_json_has_errors_and_census(files: dict[str, str], write: Write
 
 def test_check_names_file_line_and_expectation_of_a_bad_run(write: Write) -> None:
     path = write("bad.txt", RED + "q2 Q0 p6 2 1\n" * 3)
-    done = run("check", path)
-    assert done.returncode == 1
+    done = run_cli("check", path, code=1)
     message = f"{path}, line 5: 5 columns where a TREC run has 6 (query Q0 passage rank score tag)."
-    assert f"  {message}\n" in done.stdout
-    assert "line 7" in done.stdout
-    assert done.stderr == f"{message} 2 more errors.\n"
+    assert f"  {message}\n" in done.out
+    assert "line 7" in done.out
+    assert done.err == f"{message} 2 more errors.\n"
 
 
 def test_pool_prints_sizes_and_writes_pairs(files: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "pairs.tsv"
-    printed = good("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
+    printed = json_of("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
     assert printed.pop("warnings")[:2] == ["red lacks 1 query of the qrels.", "blue lacks 1 query of the qrels."]
     assert printed == {
         "queries": 3,
@@ -110,44 +86,40 @@ def test_pool_prints_sizes_and_writes_pairs(files: dict[str, str], tmp_path: Pat
 )
 def test_pool_heeds_order_depth_and_qrel(files: dict[str, str], tmp_path: Path, options: list[str], pairs: str) -> None:
     out = tmp_path / "pairs.tsv"
-    good("pool", "--qrels", files["qrels"], *options, "--pairs", str(out), files["red"], files["blue"])
+    json_of("pool", "--qrels", files["qrels"], *options, "--pairs", str(out), files["red"], files["blue"])
     assert out.read_text().replace("\t", " ") == pairs
 
 
-def test_pool_takes_qrels_from_the_least_grade_on(
-    files: dict[str, str], write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pool_takes_qrels_from_the_least_grade_on(files: dict[str, str], write: Write, tmp_path: Path) -> None:
     graded, members = write("graded.txt", "q1 0 related 1\nq1 0 perfect 3\n"), tmp_path / "members.tsv"
     for least, judged in (("1", "related"), ("2", "perfect"), ("4", None)):
         words = ["pool", "--qrels", graded, "--min-grade", least, "--members", str(members), files["red"]]
-        assert main(words) == 0
+        run_cli(*words)
         assert {line.split()[1] for line in members.read_text().splitlines()} == {"p1", judged} - {None}
-    capsys.readouterr()
 
 
 def test_pool_tells_on_standard_error_what_it_left_out(files: dict[str, str]) -> None:
-    done = run("pool", "--qrels", files["qrels"], "--qrel", "none", files["red"], files["blue"])
-    assert "1 query of the runs left out: not in the qrels." in done.stderr
-    assert "1 query of the qrels left out: no run has them, and no qrel was taken." in done.stderr
+    done = run_cli("pool", "--qrels", files["qrels"], "--qrel", "none", files["red"], files["blue"])
+    assert "1 query of the runs left out: not in the qrels." in done.err
+    assert "1 query of the qrels left out: no run has them, and no qrel was taken." in done.err
 
 
 def test_pool_writes_nothing_where_a_run_is_bad(files: dict[str, str], tmp_path: Path, write: Write) -> None:
     old = write("old.tsv", "kept\n")
     bad = write("bad.txt", RED + "q2 Q0 p5 2 1 red\n")
     for out in (str(tmp_path / "pairs.tsv"), old):
-        done = run("pool", "--qrels", files["qrels"], "--pairs", out, files["red"], bad)
-        assert done.returncode == 1
-        assert done.stdout == ""
-        assert "bad.txt, line 5: passage p5 a second time for query q2 (first on line 3)." in done.stderr
+        done = run_cli("pool", "--qrels", files["qrels"], "--pairs", out, files["red"], bad, code=1)
+        assert done.out == ""
+        assert "bad.txt, line 5: passage p5 a second time for query q2 (first on line 3)." in done.err
     assert sorted(path.name for path in tmp_path.iterdir() if "pairs" in path.name) == []
     assert Path(old).read_text() == "kept\n"
 
 
 def test_pairs_that_cannot_be_written_are_told_in_one_line(files: dict[str, str], tmp_path: Path) -> None:
     out = str(tmp_path / "absent" / "pairs.tsv")
-    done = run("pool", "--qrels", files["qrels"], "--pairs", out, files["blue"])
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1] == f"{out}: cannot be written: No such file or directory."
+    done = run_cli("pool", "--qrels", files["qrels"], "--pairs", out, files["blue"], code=1)
+    assert done.out == ""
+    assert done.err.splitlines()[-1] == f"{out}: cannot be written: No such file or directory."
 
 
 def test_a_file_whose_writing_breaks_off_is_as_it_was_before(tmp_path: Path) -> None:
@@ -161,10 +133,9 @@ def test_a_file_whose_writing_breaks_off_is_as_it_was_before(tmp_path: Path) -> 
 
 
 def test_qrels_prints_sorted_qrels_and_a_summary(files: dict[str, str]) -> None:
-    done = run("qrels", files["preferences"])
-    assert done.returncode == 0
-    assert done.stdout == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\nq2 0 p5 1\n"
-    assert done.stderr == (
+    done = run_cli("qrels", files["preferences"])
+    assert done.out == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\nq2 0 p5 1\n"
+    assert done.err == (
         "1 query with a single winner.\n"
         "1 deadlock of 3.\n"
         "Pools refused as incomplete, with pairs that nobody judged: 0.\n"
@@ -174,10 +145,9 @@ def test_qrels_prints_sorted_qrels_and_a_summary(files: dict[str, str]) -> None:
 
 def test_qrels_refuses_incomplete_pools_unless_told_otherwise(files: dict[str, str], write: Write) -> None:
     pairs = write("pairs.tsv", "q1\tp1\tp2\nq1\tp1\tp3\nq1\tp2\tp3\nq2\tp4\tp5\nq2\tp4\tp6\nq2\tp5\tp6\n")
-    done = run("qrels", "--pools", pairs, files["preferences"], "--json")
-    assert done.returncode == 0
-    assert done.stdout == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\n"
-    assert json.loads(done.stderr) == {
+    done = run_cli("qrels", "--pools", pairs, files["preferences"], "--json")
+    assert done.out == "q1 0 p1 1\nq1 0 p2 1\nq1 0 p3 1\n"
+    assert json.loads(done.err) == {
         "method": "tournament",
         "single": 0,
         "deadlocks": {"3": 1},
@@ -186,15 +156,15 @@ def test_qrels_refuses_incomplete_pools_unless_told_otherwise(files: dict[str, s
         "triples": 1,
         "intransitive": 1,
     }
-    done = run("qrels", "--pools", pairs, "--allow-incomplete", files["preferences"])
-    assert "q2 0 p5 1\n" in done.stdout
+    done = run_cli("qrels", "--pools", pairs, "--allow-incomplete", files["preferences"])
+    assert "q2 0 p5 1\n" in done.out
 
 
 @pytest.mark.parametrize("method", ["tournament", "most-wins", "bradley-terry"])
 def test_qrels_counts_every_repeated_judgment(method: str, write: Write) -> None:
     path = write("preferences.txt", "q a b a\nq a b b\nq b a b\n")
-    done = run("qrels", "--method", method, path)
-    assert (done.returncode, done.stdout) == (0, "q 0 b 1\n")
+    done = run_cli("qrels", "--method", method, path)
+    assert done.out == "q 0 b 1\n"
 
 
 @pytest.mark.parametrize(
@@ -209,13 +179,13 @@ def test_qrels_counts_every_repeated_judgment(method: str, write: Write) -> None
 def test_qrels_writes_nothing_where_a_preference_is_bad(line: str, message: str, write: Write) -> None:
     pairs = write("pairs.tsv", "q1\tp1\tp2\nq1\tp1\tp3\nq1\tp2\tp3\nq2\tp4\tp5\n")
     path = write("preferences.txt", PREFERENCES + line + "\n")
-    done = run("qrels", "--pools", pairs, path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"{path}, {message.format(pairs=pairs)}\n"
+    done = run_cli("qrels", "--pools", pairs, path, code=1)
+    assert done.out == ""
+    assert done.err == f"{path}, {message.format(pairs=pairs)}\n"
 
 
 def test_score_prints_the_mean_over_the_queries_of_the_qrels(files: dict[str, str]) -> None:
-    printed = good("score", "--qrels", files["qrels"], files["red"], files["blue"])
+    printed = json_of("score", "--qrels", files["qrels"], files["red"], files["blue"])
     assert any(warning.startswith("red has at most 2 hits a query: with k = 10") for warning in printed.pop("warnings"))
     assert printed == {
         "measure": "RR@10",
@@ -225,18 +195,18 @@ def test_score_prints_the_mean_over_the_queries_of_the_qrels(files: dict[str, st
 
 
 def test_score_heeds_measure_order_and_least_grade(files: dict[str, str], write: Write) -> None:
-    printed = good("score", "--qrels", files["qrels"], "--measure", "RR@1", "--order", "rank", files["blue"])
+    printed = json_of("score", "--qrels", files["qrels"], "--measure", "RR@1", "--order", "rank", files["blue"])
     assert printed["measure"] == "RR@1"
     assert printed["runs"] == {"blue": {"mean": 0.0, "answered": 0}}
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\n")
-    printed = good("score", "--qrels", graded, "--min-grade", "2", "--measure", "RR@100000", files["red"])
+    printed = json_of("score", "--qrels", graded, "--min-grade", "2", "--measure", "RR@100000", files["red"])
     assert printed["runs"] == {"red": {"mean": 0.5, "answered": 1}}
 
 
 def test_score_takes_several_measures_by_their_names(files: dict[str, str], write: Write) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq7 0 p1 1\n")
     names = ["--measure", "nDCG@2", "--measure", "judged@2", "--measure", "AP(rel=2)", "--measure", "nDCG@2"]
-    printed = good("score", "--qrels", graded, *names, "--per-query", files["red"])
+    printed = json_of("score", "--qrels", graded, *names, "--per-query", files["red"])
     assert printed["measures"] == ["nDCG@2", "Judged@2", "AP(rel=2)"] and printed["queries"] == 2
     assert list(printed["runs"]["red"]) == printed["measures"]
     for score in printed["runs"]["red"].values():
@@ -250,68 +220,69 @@ def test_by_compat_a_query_that_a_run_lacks_counts_0_and_the_mean_of_its_authors
     files: dict[str, str], write: Write
 ) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 0\nq7 0 p1 1\n")
-    printed = good("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
+    printed = json_of("score", "--qrels", graded, "--measure", "Compat(p=0.9)", "--per-query", files["red"])
     assert printed["measure"] == "Compat(p=0.9)" and printed["queries"] == 3
     (score,) = printed["runs"].values()
     assert list(score["queries"]) == ["q1", "q2", "q7"] and score["shared"] == score["answered"] == 1
     assert score["shared_mean"] == score["queries"]["q1"] > 0
     assert score["mean"] == pytest.approx(score["shared_mean"] / 3)
-    refused = run("score", "--qrels", graded, "--measure", "Compat(p=1)", files["red"])
-    assert refused.returncode == 2 and "p is a number from 0.01 to 0.99" in refused.stderr
+    refused = run_cli("score", "--qrels", graded, "--measure", "Compat(p=1)", files["red"], code=2)
+    assert "p is a number from 0.01 to 0.99" in refused.err
 
 
 def test_compare_tests_runs_by_any_measure(files: dict[str, str], write: Write) -> None:
     graded = write("graded.txt", "q1 0 p1 1\nq1 0 p2 2\nq2 0 p5 3\nq7 0 p1 1\n")
     both = (files["red"], files["blue"])
-    comparison = good("compare", "--qrels", graded, "--measure", "nDCG@2", *both, "--json")
-    scores = good("score", "--qrels", graded, "--measure", "nDCG@2", *both)
+    comparison = json_of("compare", "--qrels", graded, "--measure", "nDCG@2", *both, "--json")
+    scores = json_of("score", "--qrels", graded, "--measure", "nDCG@2", *both)
     assert comparison["means"] == {name: score["mean"] for name, score in scores["runs"].items()}
     (pair,) = comparison["pairs"]
     assert pair["delta"] == pytest.approx(comparison["means"]["blue"] - comparison["means"]["red"])
     assert pair["higher"] + pair["lower"] + pair["equal"] == comparison["queries"] == 3 and 0 < pair["wsr"] <= 1
-    printed = run("compare", "--qrels", graded, "--measure", "nDCG@2", *both).stdout
+    printed = run_cli("compare", "--qrels", graded, "--measure", "nDCG@2", *both).out
     assert printed.startswith("nDCG@2 over 3 queries: 2 runs, 1 pair.\n") and "mean nDCG@2" in printed
-    lines = run("compare", "--qrels", graded, "--measure", "AP", *both, "--csv").stdout.splitlines()
+    lines = run_cli("compare", "--qrels", graded, "--measure", "AP", *both, "--csv").out.splitlines()
     columns = "a,b,delta,delta_interval_low,delta_interval_high,higher,lower,equal,sign,wsr,t,direction"
     assert lines[0] == f"{columns},warnings" and len(lines) == 2
     by_k = [
-        good("compare", "--qrels", graded, *both, "--json", *option) for option in (["--k", "2"], ["--measure", "RR@2"])
+        json_of("compare", "--qrels", graded, *both, "--json", *option)
+        for option in (["--k", "2"], ["--measure", "RR@2"])
     ]
     assert by_k[0] == by_k[1]
     for wrong in (["nDCG@2", "--latex"], ["P@2", "--rank-by", "rr-t"], ["RR@1001"], ["ERR@2"]):
-        done = run("compare", "--qrels", graded, *both, "--measure", *wrong)
-        assert (done.returncode, done.stdout) == (2, ""), wrong
+        done = run_cli("compare", "--qrels", graded, *both, "--measure", *wrong, code=2)
+        assert done.out == "", wrong
 
 
 def test_score_names_an_unknown_measure_and_those_that_there_are(files: dict[str, str]) -> None:
-    done = run("score", "--qrels", files["qrels"], "--measure", "ERR@10", files["red"])
-    assert (done.returncode, done.stdout) == (2, "")
+    done = run_cli("score", "--qrels", files["qrels"], "--measure", "ERR@10", files["red"], code=2)
+    assert done.out == ""
     assert (
         "argument --measure: measure 'ERR@10' where there are RR, nDCG, Judged, Success, P, R, AP and Compat"
-        in done.stderr
+        in done.err
     )
 
 
 def test_score_writes_nothing_where_any_file_is_bad(files: dict[str, str], write: Write) -> None:
     bad = write("bad.txt", b"q1 Q0 p\xff 1 2 t\n")
     cut = write("cut.gz", gzip.compress(RED.encode() * 100)[:-9])
-    done = run("score", "--qrels", files["qrels"], files["red"], bad, cut)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "bad.txt, line 1: invalid UTF-8" in done.stderr
-    assert "cut.gz, line" in done.stderr
+    done = run_cli("score", "--qrels", files["qrels"], files["red"], bad, cut, code=1)
+    assert done.out == ""
+    assert "bad.txt, line 1: invalid UTF-8" in done.err
+    assert "cut.gz, line" in done.err
     for qrels in ("/nowhere/qrels.txt", files["red"]):
-        done = run("score", "--qrels", qrels, files["red"])
-        assert (done.returncode, done.stdout) == (1, "")
-        assert len(done.stderr.splitlines()) == 1
+        done = run_cli("score", "--qrels", qrels, files["red"], code=1)
+        assert done.out == ""
+        assert len(done.err.splitlines()) == 1
 
 
 def test_two_runs_of_one_name_are_refused(files: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = tmp_path / "other" / "red.trec"
     other.write_text(RED)
-    done = run("score", "--qrels", files["qrels"], files["red"], str(other))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "a second run of the name red" in done.stderr
+    done = run_cli("score", "--qrels", files["qrels"], files["red"], str(other), code=1)
+    assert done.out == ""
+    assert "a second run of the name red" in done.err
 
 
 @pytest.mark.parametrize(
@@ -344,20 +315,15 @@ def test_a_run_is_named_after_its_file(path: str, name: str) -> None:
         ["pool", "--qrels", "q"],
     ],
 )
-def test_a_wrong_command_leaves_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(arguments)
-    assert left.value.code == 2
-    assert capsys.readouterr().out == ""
+def test_a_wrong_command_leaves_with_2(arguments: list[str]) -> None:
+    assert run_cli(*arguments, code=2).out == ""
 
 
 @pytest.mark.parametrize("command", [[], ["check"], ["pool"], ["qrels"], ["score"]])
-def test_help_teaches_with_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main([*command, "--help"])
-    assert left.value.code == 0
+def test_help_teaches_with_an_example(command: list[str]) -> None:
     assert (
-        f"python -m evaluation {command[0] if command else 'check'} " in capsys.readouterr().out.split("Example", 1)[-1]
+        f"python -m evaluation {command[0] if command else 'check'} "
+        in run_cli(*command, "--help").out.split("Example", 1)[-1]
     )
 
 
@@ -386,36 +352,34 @@ def test_ids_of_any_script_pass_whatever_the_locale(write: Write) -> None:
 def test_a_file_may_have_any_name(write: Write) -> None:
     path = write("red-\udcff.txt", RED)
     for options in ([], ["--json"]):
-        done = run("check", path, *options)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert run_cli("check", path, *options).err == ""
 
 
 def test_the_whole_round_on_whole_runs(data: Path, tmp_path: Path) -> None:
     runs = [str(path) for path in sorted((data / "runs").iterdir())[:4]]
     sparse, pairs = str(data / "sparse-qrels.txt"), tmp_path / "pairs.tsv"
-    printed = good("pool", "--qrels", sparse, "--pairs", str(pairs), *runs)
+    printed = json_of("pool", "--qrels", sparse, "--pairs", str(pairs), *runs)
     pairs_to_judge = {tuple(line.split("\t")) for line in pairs.read_text().splitlines()}
     assert len(pairs_to_judge) == printed["pairs"]
     oracle = gzip.decompress((data / "oracle-preferences.txt.gz").read_bytes()).decode().splitlines()
     answers = [line for line in oracle if tuple(line.split()[:3]) in pairs_to_judge]
     assert len(answers) == len(pairs_to_judge)
     (tmp_path / "preferences.txt").write_text("\n".join(answers))
-    done = run("qrels", "--pools", str(pairs), str(tmp_path / "preferences.txt"))
-    assert done.returncode == 0
+    done = run_cli("qrels", "--pools", str(pairs), str(tmp_path / "preferences.txt"))
     derived = tmp_path / "derived.txt"
-    derived.write_text(done.stdout)
-    scores = good("score", "--qrels", str(derived), *runs)
+    derived.write_text(done.out)
+    scores = json_of("score", "--qrels", str(derived), *runs)
     assert set(scores["runs"]) == {Path(path).name.removesuffix(".txt.gz") for path in runs}
     assert all(0 < score["mean"] < 1 for score in scores["runs"].values())
 
 
-def test_the_pairs_are_never_written_over_an_input_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pairs_are_never_written_over_an_input_file(write: Write) -> None:
     run = write("run.txt", "q1 Q0 p1 1 1.0 r\n")
     qrels = write("qrels.txt", "q1 0 p2 1\n")
     for target in (run, qrels):
         before = Path(target).read_bytes()
-        assert main(["pool", "--qrels", str(qrels), "--pairs", str(target), str(run)]) == 1
-        assert "is one of the input files" in capsys.readouterr().err
+        err = run_cli("pool", "--qrels", str(qrels), "--pairs", str(target), str(run), code=1).err
+        assert "is one of the input files" in err
         assert Path(target).read_bytes() == before
 
 
@@ -426,13 +390,12 @@ def test_commands_that_need_no_statistics_do_not_load_scipy() -> None:
 
 def test_qrels_with_levels_have_every_passage_and_the_winners_on_top(write: Write) -> None:
     judged = write("judged.txt", "q a b a\nq a c a\nq b c =\nq d a d\nq d b d\nq c d c\nr x y y\ns m n m\ns n o n\n")
-    done = run("qrels", judged, "--levels")
-    assert done.returncode == 0, done.stderr
+    done = run_cli("qrels", judged, "--levels")
     # a and d have two wins each, and d was preferred over a; c has one and a half, b a half. s lacks a pair.
-    assert done.stdout.splitlines() == ["q 0 a 3", "q 0 b 1", "q 0 c 2", "q 0 d 4", "r 0 x 1", "r 0 y 2"]
+    assert done.out.splitlines() == ["q 0 a 3", "q 0 b 1", "q 0 c 2", "q 0 d 4", "r 0 x 1", "r 0 y 2"]
     texts = write("texts.tsv", "a\tone\nb\ttwo\nc\tthree\nd\tfour\ne\ttwo\nx\tfive\ny\tsix\nm\tm\nn\tn\no\to\n")
-    done = run("qrels", judged, "--levels", "--passages", texts)
-    assert "q 0 e 1" in done.stdout.splitlines() and "1 more passage with the text of a passage above." in done.stderr
+    done = run_cli("qrels", judged, "--levels", "--passages", texts)
+    assert "q 0 e 1" in done.out.splitlines() and "1 more passage with the text of a passage above." in done.err
 
 
 @pytest.mark.parametrize(
@@ -462,9 +425,8 @@ def test_what_a_command_warns_of_is_with_its_numbers(files: dict[str, str], writ
     files["pools"] = write("pools.txt", "q1 p1\nq1 p2\nq1 p3\nq1 p8\nq2 p4\nq2 p5\n")
     files["apart"] = write("apart.txt", "q1 p1 p2 p1\nq1 p3 p4 p3\n")
     files["few"] = write("few.txt", "q1 p1 p3 p1\n")
-    done = run(*shlex.split(command.format(**files)))
-    assert done.returncode == 0, done.stderr
-    warnings = done.stderr.splitlines()
+    done = run_cli(*shlex.split(command.format(**files)))
+    warnings = done.err.splitlines()
     assert warnings
     for warning in warnings:
-        assert warning in done.stdout
+        assert warning in done.out

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import random
 import re
 from itertools import combinations
@@ -11,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.cli.main import main
-
+from .command import json_of, run_cli
 from .conftest import Write
 
 QRELS = "".join(f"q{number} 0 p{number} 1\n" for number in range(30))
@@ -46,13 +44,8 @@ def files(write: Write) -> dict[str, str]:
     }
 
 
-def good(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert main(arguments) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_compare_prints_all_that_it_promises(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    printed = good(capsys, "compare", "--json", "--qrels", files["qrels"], "--k", "10", files["good"], files["fair"])
+def test_compare_prints_all_that_it_promises(files: dict[str, str]) -> None:
+    printed = json_of("compare", "--json", "--qrels", files["qrels"], "--k", "10", files["good"], files["fair"])
     (pair,) = printed["pairs"]
     assert (printed["k"], printed["queries"], printed["family"], printed["threshold"]) == (10, 30, 1, 0.05)
     assert (pair["a"], pair["b"]) == ("good", "fair")
@@ -70,9 +63,8 @@ def test_compare_prints_all_that_it_promises(files: dict[str, str], capsys: pyte
     )
 
 
-def test_compare_says_the_verdicts_in_words(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "--qrels", files["qrels"], files["good"], files["fair"], files["short"]]) == 0
-    out, err = capsys.readouterr()
+def test_compare_says_the_verdicts_in_words(files: dict[str, str]) -> None:
+    out, err = run_cli("compare", "--qrels", files["qrels"], files["good"], files["fair"], files["short"])
     assert "RR@100 over 30 queries: 3 runs, 3 pairs." in out
     assert "p < 0.0167 as significant: 0.05 over 3 pairs (Bonferroni)" in out
     assert "good is better than fair, strictly: it finds significantly more, and significantly sooner." in out
@@ -80,31 +72,24 @@ def test_compare_says_the_verdicts_in_words(files: dict[str, str], capsys: pytes
     assert "short lacks 5 queries of the qrels." in err
 
 
-def test_compare_joins_by_query_whatever_the_order_of_the_lines(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_joins_by_query_whatever_the_order_of_the_lines(files: dict[str, str], write: Write) -> None:
     lines = Path(files["fair"]).read_text().splitlines(keepends=True)
     random.Random(4).shuffle(lines)
     (Path(files["fair"]).parent / "shuffled").mkdir()
     shuffled = write("shuffled/fair.txt", "".join(lines))
     arguments = ["compare", "--json", "--qrels", files["qrels"], files["good"]]
-    assert good(capsys, *arguments, files["fair"]) == good(capsys, *arguments, shuffled)
+    assert json_of(*arguments, files["fair"]) == json_of(*arguments, shuffled)
 
 
-def test_compare_counts_a_query_that_a_run_lacks_as_missed(
-    files: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    printed = good(capsys, "compare", "--json", "--qrels", files["qrels"], files["short"], files["good"])
+def test_compare_counts_a_query_that_a_run_lacks_as_missed(files: dict[str, str]) -> None:
+    printed = json_of("compare", "--json", "--qrels", files["qrels"], files["short"], files["good"])
     assert printed["queries"] == 30
     assert printed["pairs"][0]["outcomes"]["b_only"] == 5
 
 
-def test_compare_of_many_pairs_tells_only_those_with_a_verdict(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_of_many_pairs_tells_only_those_with_a_verdict(files: dict[str, str], write: Write) -> None:
     more = [write(f"same{number}.txt", Path(files["good"]).read_text()) for number in range(5)]
-    assert main(["compare", "--qrels", files["qrels"], files["good"], files["fair"], *more]) == 0
-    out = capsys.readouterr().out
+    out = run_cli("compare", "--qrels", files["qrels"], files["good"], files["fair"], *more).out
     assert out.count("is better than fair, strictly") == 6
     assert "15 more pairs: neither run is better by either standard." in out
     assert "Of 21 pairs, 6 have a strict verdict, 6 one by doing no harm (these included), and 0 are trade-offs." in out
@@ -121,79 +106,65 @@ def early(write: Write) -> str:
     return write("early.txt", run_text(lambda number: 1 if number < 20 else 0))
 
 
-def test_a_trade_off_is_told_as_one(
-    files: dict[str, str], early: str, later: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trade_off_is_told_as_one(files: dict[str, str], early: str, later: str) -> None:
     arguments = ["compare", "--qrels", files["qrels"], "--k", "5", early, later]
-    assert main(arguments) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli(*arguments)
     assert err == ""
     assert (
         "early and later: a trade-off, so neither is better. later finds significantly more (10 to 0), but where both "
         "find, it is significantly later (ESL 3.00 to 1.00).\n"
     ) in out
-    assert main([*arguments, "--rank-by", "rr-t"]) == 0
-    assert "significantly later (RR@5 0.3333 to 1.0000)." in capsys.readouterr().out
-    printed = good(capsys, *arguments, "--json")
+    assert "significantly later (RR@5 0.3333 to 1.0000)." in run_cli(*arguments, "--rank-by", "rr-t").out
+    printed = json_of(*arguments, "--json")
     assert printed["pairs"][0]["verdict"] == {"strict": None, "do_no_harm": None, "trade_off": True, "better": None}
 
 
-def test_lists_that_end_above_k_are_told(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lists_that_end_above_k_are_told(files: dict[str, str], write: Write) -> None:
     cut = write("cut.txt", "".join(f"q{number} Q0 p{number} 1 1 t\n" for number in range(30)))
-    assert main(["compare", "--qrels", files["qrels"], "--k", "6", files["good"], cut]) == 0
-    assert capsys.readouterr().err == (
+    assert run_cli("compare", "--qrels", files["qrels"], "--k", "6", files["good"], cut).err == (
         "cut has at most 1 hit a query: with k = 6, what is below counts as missed.\n"
         "The runs' lists differ in depth, so they are not judged alike. k = 1 would be fair.\n"
     )
     for command in (["score"], ["leaderboard", "--preference-qrels", files["new"]]):
-        assert main([*command, "--qrels", files["qrels"], files["good"], cut]) == 0
-        assert "cut has at most 1 hit a query: with k = 10" in capsys.readouterr().err
+        err = run_cli(*command, "--qrels", files["qrels"], files["good"], cut).err
+        assert "cut has at most 1 hit a query: with k = 10" in err
 
 
-def test_compare_prints_csv_and_latex(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_prints_csv_and_latex(files: dict[str, str]) -> None:
     arguments = ["compare", "--qrels", files["qrels"], "--k", "6", files["good"], files["fair"]]
-    pair = good(capsys, *arguments, "--json")["pairs"][0]
-    assert main([*arguments, "--csv"]) == 0
-    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    pair = json_of(*arguments, "--json")["pairs"][0]
+    (row,) = csv.DictReader(io.StringIO(run_cli(*arguments, "--csv").out))
     assert float(row["delta"]) == pair["delta"]
     assert float(row["both_p_esl_t"]) == pair["both"]["p"]["esl_t"]
     assert float(row["shares_a_only"]) == 1 / 3
     assert (row["verdict_strict"], row["verdict_trade_off"]) == ("a", "False")
-    assert main([*arguments, "--latex"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_cli(*arguments, "--latex").out.splitlines()
     assert lines[0] == r"\begin{tabular}{llrrrrrrrrrrrrr}"
     cells = lines[5].removesuffix(r" \\").split(" & ")
     assert len(cells) == 2 + 13
     assert cells[:9] == ["good", "fair", "-0.5556", r"0\%", r"33\%", r"0\%", r"67\%", "1.50", "3.50"]
 
 
-def test_compare_writes_the_ranks_of_every_query(
-    files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_writes_the_ranks_of_every_query(files: dict[str, str], tmp_path: Path) -> None:
     target = tmp_path / "queries.tsv"
     arguments = ["compare", "--qrels", files["qrels"], "--k", "6", files["good"], files["fair"]]
-    assert main([*arguments, "--per-query", str(target)]) == 0
+    run_cli(*arguments, "--per-query", str(target))
     lines = target.read_text().splitlines()
     assert lines[:2] == ["query\ta\tb\trank_a\trank_b\tfound", "q0\tgood\tfair\t1\t3\tboth"]
     assert lines[-1] == "q29\tgood\tfair\t2\t0\ta"
     assert len(lines) == 31
-    capsys.readouterr()
     before = Path(files["fair"]).read_text()
-    assert main([*arguments, "--per-query", files["fair"]]) == 1
-    assert "is one of the input files, and would be overwritten." in capsys.readouterr().err
+    err = run_cli(*arguments, "--per-query", files["fair"], code=1).err
+    assert "is one of the input files, and would be overwritten." in err
     assert Path(files["fair"]).read_text() == before
 
 
-def test_compare_takes_chosen_pairs_only(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_compare_takes_chosen_pairs_only(files: dict[str, str], write: Write) -> None:
     runs = [files["good"], files["fair"], files["short"]]
     arguments = ["compare", "--json", "--qrels", files["qrels"], "--k", "6"]
 
     def compared(*more: str) -> list[tuple[str, str]]:
-        printed = good(capsys, *arguments, *more, *runs)
+        printed = json_of(*arguments, *more, *runs)
         assert printed["family"] == len(printed["pairs"])
         return [(pair["a"], pair["b"]) for pair in printed["pairs"]]
 
@@ -216,32 +187,27 @@ def test_compare_takes_chosen_pairs_only(
     ],
 )
 def test_compare_tells_what_is_wrong_with_chosen_pairs(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str], option: str, text: str, message: str
+    files: dict[str, str], write: Write, option: str, text: str, message: str
 ) -> None:
     path = write("chosen.txt", text)
-    assert main(["compare", "--qrels", files["qrels"], option, path, files["good"], files["fair"]]) == 1
-    out, err = capsys.readouterr()
+    out, err = run_cli("compare", "--qrels", files["qrels"], option, path, files["good"], files["fair"], code=1)
     assert (out, err) == ("", f"{path}, {message}\n")
 
 
-def test_a_baseline_that_is_no_run_is_a_usage_error(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["compare", "--qrels", files["qrels"], "--baseline", "bad", files["good"], files["fair"]])
-    assert "--baseline names 'bad', which is not one of the runs: good, fair" in capsys.readouterr().err
+def test_a_baseline_that_is_no_run_is_a_usage_error(files: dict[str, str]) -> None:
+    err = run_cli("compare", "--qrels", files["qrels"], "--baseline", "bad", files["good"], files["fair"], code=2).err
+    assert "--baseline names 'bad', which is not one of the runs: good, fair" in err
 
 
-def test_queries_with_several_relevant_passages_are_told(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_queries_with_several_relevant_passages_are_told(files: dict[str, str], write: Write) -> None:
     several = write("several.txt", QRELS + "q0 0 other 1\n")
-    assert main(["compare", "--qrels", several, "--k", "5", files["good"], files["fair"]]) == 0
-    assert "1 query of" in capsys.readouterr().err
+    assert "1 query of" in run_cli("compare", "--qrels", several, "--k", "5", files["good"], files["fair"]).err
 
 
-def test_identical_runs_are_told(files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_identical_runs_are_told(files: dict[str, str], write: Write) -> None:
     twin = write("twin.txt", Path(files["good"]).read_text())
-    assert main(["compare", "--qrels", files["qrels"], files["good"], twin]) == 0
-    assert "good and twin are identical in RR@100 in every query." in capsys.readouterr().out
+    out = run_cli("compare", "--qrels", files["qrels"], files["good"], twin).out
+    assert "good and twin are identical in RR@100 in every query." in out
 
 
 @pytest.mark.parametrize(
@@ -255,18 +221,12 @@ def test_identical_runs_are_told(files: dict[str, str], write: Write, capsys: py
         (["--alpha", "nan", "good", "fair"], "'nan' where a number between 0 and 1 is needed"),
     ],
 )
-def test_a_wrong_compare_command_leaves_with_2(
-    files: dict[str, str], arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["compare", "--qrels", files["qrels"], *(files.get(word, word) for word in arguments)])
-    assert left.value.code == 2
-    assert message in capsys.readouterr().err
+def test_a_wrong_compare_command_leaves_with_2(files: dict[str, str], arguments: list[str], message: str) -> None:
+    err = run_cli("compare", "--qrels", files["qrels"], *(files.get(word, word) for word in arguments), code=2).err
+    assert message in err
 
 
-def test_bad_input_leaves_with_1_and_prints_nothing(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_leaves_with_1_and_prints_nothing(files: dict[str, str], write: Write) -> None:
     (Path(files["good"]).parent / "again").mkdir()
     twice = write("again/good.txt.gz", Path(files["good"]).read_text())
     broken = write("broken.txt", "q1 Q0 p1 1\n")
@@ -296,41 +256,35 @@ def test_bad_input_leaves_with_1_and_prints_nothing(
         ],
     }
     for message, arguments in cases.items():
-        assert main(arguments) == 1, arguments
-        out, err = capsys.readouterr()
+        out, err = run_cli(*arguments, code=1)
         assert message in err
         assert out == ""
 
 
-def test_wins_are_a_matrix_with_the_perfect_ranking(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wins_are_a_matrix_with_the_perfect_ranking(files: dict[str, str]) -> None:
     arguments = ["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], files["good"], files["fair"]]
-    printed = good(capsys, *arguments, "--json")
+    printed = json_of(*arguments, "--json")
     assert printed["runs"] == ["perfect ranking", "good", "fair"]
     assert (printed["family"], printed["queries"]) == (3, 30)
     # Everybody prefers x to p: the perfect ranking and good put p first, good only in every other query.
     assert printed["ratios"] == [[None, 1.0, 1.0], [0.0, None, 1.0], [0.0, 0.0, None]]
     assert printed["wins"] == {"perfect ranking": 0, "good": 1, "fair": 2}
     assert [(pair["a_wins"], pair["b_wins"]) for pair in printed["pairs"]] == [(0, 15), (0, 30), (0, 15)]
-    assert main(arguments) == 0
-    out = capsys.readouterr().out
+    out = run_cli(*arguments).out
     assert "fair was preferred to perfect ranking 30 times to 0 (p = 1.9e-09)." in out
     assert "   wins" in out
 
 
-def test_a_run_may_not_take_the_name_of_the_perfect_ranking(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_may_not_take_the_name_of_the_perfect_ranking(files: dict[str, str], write: Write) -> None:
     copy = write("perfect ranking.txt", Path(files["good"]).read_text())
-    assert main(["wins", "--qrels", files["qrels"], "--preferences", files["preferences"], copy]) == 1
-    assert "rename the file" in capsys.readouterr().err
+    err = run_cli("wins", "--qrels", files["qrels"], "--preferences", files["preferences"], copy, code=1).err
+    assert "rename the file" in err
 
 
-def test_leaderboard_compares_both_qrels_over_common_queries(
-    files: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboard_compares_both_qrels_over_common_queries(files: dict[str, str]) -> None:
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
     arguments += ["--preferences", files["preferences"], files["good"], files["fair"]]
-    printed = good(capsys, *arguments, "--json")
+    printed = json_of(*arguments, "--json")
     assert (printed["k"], printed["queries"], printed["perfect"]) == (10, 28, 0.0)
     assert printed["runs"]["good"]["original"]["mean"] == 0.75
     assert printed["runs"]["good"]["preference"]["mean"] == 0.75
@@ -345,56 +299,46 @@ def test_leaderboard_compares_both_qrels_over_common_queries(
     assert printed["pairings"]["preference"] == {"wins": 28, "pairings": 28, "share": 1.0}
     assert printed["pairings"]["original"] == {"wins": 0, "pairings": 30, "share": 0.0}
     assert [row["run"] for row in printed["own"]] == ["good", "fair"]
-    assert main(arguments) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli(*arguments)
     assert "1 of 1 neighbouring pair changed ranks" in out
     assert re.search(r"fair is now above good, by 0\.2500, 95% 0\.\d{4} to 0\.\d{4} \(significantly", out)
     assert "2 queries of" in err
 
 
-def test_leaderboard_tells_pooled_runs_from_those_that_are_only_scored(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboard_tells_pooled_runs_from_those_that_are_only_scored(files: dict[str, str], write: Write) -> None:
     """`twin` has the top passages of `fair`: pooled, it would take all of fair's own passages away."""
     twin = write("twin.txt", Path(files["fair"]).read_text())
     arguments = ["leaderboard", "--json", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
     arguments += ["--preferences", files["preferences"], files["good"], files["fair"], twin]
-    assert [row["own"] for row in good(capsys, *arguments)["own"]] == [0, 0, 0]
-    printed = good(capsys, *arguments, "--pool-runs", "fair,good")
+    assert [row["own"] for row in json_of(*arguments)["own"]] == [0, 0, 0]
+    printed = json_of(*arguments, "--pool-runs", "fair,good")
     assert printed["pool_runs"] == ["good", "fair"]
     assert [(row["run"], row["own"] > 0) for row in printed["own"]] == [("good", False), ("fair", True)]
-    with pytest.raises(SystemExit):
-        main([*arguments, "--pool-runs", "fair,bad"])
-    assert "--pool-runs names 'bad', which is not one of the runs: good, fair, twin" in capsys.readouterr().err
+    err = run_cli(*arguments, "--pool-runs", "fair,bad", code=2).err
+    assert "--pool-runs names 'bad', which is not one of the runs: good, fair, twin" in err
 
 
-def test_leaderboard_scores_all_queries_beside_the_judged_ones(
-    files: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboard_scores_all_queries_beside_the_judged_ones(files: dict[str, str]) -> None:
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], files["good"]]
-    printed = good(capsys, *arguments, files["fair"], "--json")
+    printed = json_of(*arguments, files["fair"], "--json")
     assert printed["all_queries"]["queries"] == 30
     assert printed["all_queries"]["means"]["fair"] == pytest.approx((10 / 3 + 10 / 4) / 30)
     assert printed["all_queries"]["tau"] == 1.0
     assert printed["runs"]["fair"]["original"]["mean"] == pytest.approx((10 / 3 + 10 / 4) / 28)
     assert printed["perfect_ranking"]["preference"]["mean"] == printed["perfect"] == 0.0
-    assert main([*arguments, files["fair"]]) == 0
-    out = capsys.readouterr().out
+    out = run_cli(*arguments, files["fair"]).out
     assert "orders over all 30 queries and over these 28 agree by Kendall's tau 1.000." in out
     assert "28 preference qrels for 28 queries: one for 28 queries.\n" in out
 
 
-def test_leaderboard_takes_scores_from_elsewhere(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_leaderboard_takes_scores_from_elsewhere(files: dict[str, str], write: Write) -> None:
     outside = write("outside.txt", "fair 0.9 1\ngood .4\nother 0.1 7\n")
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], "--outside", outside]
     arguments += [files["good"], files["fair"], files["short"]]
-    printed = good(capsys, *arguments, "--json")["outside"]
+    printed = json_of(*arguments, "--json")["outside"]
     assert printed["runs"] == {"fair": {"score": 0.9, "rank": 1}, "good": {"score": 0.4, "rank": None}}
     assert printed["tau"] == {"runs": 2, "all_queries": -1.0, "original": -1.0, "preference": 1.0}
-    assert main(arguments) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli(*arguments)
     order = [line.split()[0] for line in out.splitlines()[4:8]]
     assert order == ["perfect", "fair", "good", "short"]
     assert f"1 run of {outside} left out: not given." in err
@@ -410,16 +354,15 @@ def test_leaderboard_takes_scores_from_elsewhere(
     ],
 )
 def test_leaderboard_tells_what_is_wrong_with_scores_from_elsewhere(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str], text: str, message: str
+    files: dict[str, str], write: Write, text: str, message: str
 ) -> None:
     outside = write("outside.txt", text)
     arguments = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["new"], "--outside", outside]
-    assert main([*arguments, files["good"]]) == 1
-    assert capsys.readouterr() == ("", f"{outside}, {message}\n")
+    assert run_cli(*arguments, files["good"], code=1) == ("", f"{outside}, {message}\n")
 
 
-def test_leaderboard_is_the_same_for_the_same_seed(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_leaderboard_is_the_same_for_the_same_seed(files: dict[str, str]) -> None:
     arguments = ["leaderboard", "--json", "--qrels", files["qrels"], "--preference-qrels", files["new"]]
     arguments += [files["good"], files["fair"], "--draws", "200"]
-    assert good(capsys, *arguments, "--seed", "1") == good(capsys, *arguments, "--seed", "1")
-    assert good(capsys, *arguments, "--seed", "1") != good(capsys, *arguments, "--seed", "2")
+    assert json_of(*arguments, "--seed", "1") == json_of(*arguments, "--seed", "1")
+    assert json_of(*arguments, "--seed", "1") != json_of(*arguments, "--seed", "2")

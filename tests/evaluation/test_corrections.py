@@ -1,8 +1,6 @@
 """How the level is shared by many tests: Holm and Benjamini-Hochberg by definition and by scipy, and in commands."""
 
 import csv
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.cli.main import main
 from evaluation.statistics.comparing import compare
 from evaluation.statistics.ranks import Ranks
 from evaluation.statistics.significance import CORRECTIONS, significance_threshold
+
+from .command import json_of, run_cli
 
 Json = dict[str, Any]
 families = st.lists(st.floats(0, 1), min_size=1, max_size=20)
@@ -123,69 +122,56 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {path.stem: str(path) for path in tmp_path.glob("*.txt")}
 
 
-@pytest.fixture
-def run_cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    def run(*words: str) -> str:
-        assert main(list(words)) == 0, capsys.readouterr().err
-        return capsys.readouterr().out
-
-    return run
-
-
-def test_wins_of_pooled_runs_have_their_counts_and_the_others_stand_apart(
-    files: dict[str, str], run_cli: Callable[..., str]
-) -> None:
+def test_wins_of_pooled_runs_have_their_counts_and_the_others_stand_apart(files: dict[str, str]) -> None:
     words = ["wins", "--qrels", files["qrels"], "--preferences", files["preferences"]]
     words += [files[name] for name in ("one", "two", "late")]
-    printed = json.loads(run_cli(*words, "--json"))
+    printed = json_of(*words, "--json")
     warning = next(
         warning
         for warning in printed["warnings"]
         if warning.startswith("Put passages first that no pair has: late (8 q")
     )
-    assert f"Note: {warning}" in run_cli(*words)
-    printed = json.loads(run_cli(*words, "--json", "--pool-runs", "one,two", "--correction", "holm"))
+    assert f"Note: {warning}" in run_cli(*words).out
+    printed = json_of(*words, "--json", "--pool-runs", "one,two", "--correction", "holm")
     assert printed["runs"] == ["perfect ranking", "one", "two"] and warning not in printed["warnings"]
     assert (printed["family"], printed["correction"], printed["threshold"]) == (3, "holm", 0.05)
     (apart,) = printed["apart"]
     assert (apart["run"], apart["differ"], apart["judged"], apart["won"]) == ("late", 32, 8, 8)
     assert (apart["share"], apart["low"], apart["high"]) == (1.0, 0.25, 1.0)
-    text = run_cli(*words, "--pool-runs", "one,two")
+    text = run_cli(*words, "--pool-runs", "one,two").out
     assert "100.0%* (12)" in text and "Not pooled" in text and "25.0%" in text
-    head, *lines = csv.reader(run_cli(*words, "--pool-runs", "one,two", "--csv").splitlines())
+    head, *lines = csv.reader(run_cli(*words, "--pool-runs", "one,two", "--csv").out.splitlines())
     assert head[8:10] == ["interval_low", "interval_high"] and len(lines) == 3
     assert {len(line) for line in lines} == {len(head)}
 
 
-def test_the_leaderboard_warns_of_passages_that_no_pool_has_and_sets_other_runs_apart(
-    files: dict[str, str], run_cli: Callable[..., str]
-) -> None:
+def test_the_leaderboard_warns_of_passages_that_no_pool_has_and_sets_other_runs_apart(files: dict[str, str]) -> None:
     words = ["leaderboard", "--qrels", files["qrels"], "--preference-qrels", files["winners"]]
     words += ["--preferences", files["preferences"], *(files[name] for name in ("one", "two", "late"))]
-    printed = json.loads(run_cli(*words, "--json", "--correction", "bh"))
+    printed = json_of(*words, "--json", "--correction", "bh")
     assert any(warning.startswith("Put passages first that no pair has: late (8 q") for warning in printed["warnings"])
     assert printed["correction"] == "bh"
     assert all(len(pair["preference_interval"]) == 2 for pair in printed["neighbours"])
-    printed = json.loads(run_cli(*words, "--json", "--pool-runs", "one,two"))
+    printed = json_of(*words, "--json", "--pool-runs", "one,two")
     assert {row["run"]: row["pooled"] for row in printed["order_agreement"]} == {
         "one": True,
         "two": True,
         "late": False,
     }
     assert not any("no pair has" in warning for warning in printed.get("warnings", []))
-    assert "Not pooled: only passages that others brought were judged" in run_cli(*words, "--pool-runs", "one,two")
+    assert "Not pooled: only passages that others brought were judged" in run_cli(*words, "--pool-runs", "one,two").out
 
 
-def test_compare_takes_a_correction_and_a_margin(files: dict[str, str], run_cli: Callable[..., str]) -> None:
+def test_compare_takes_a_correction_and_a_margin(files: dict[str, str]) -> None:
     words = ["compare", "--qrels", files["winners"], "--k", "10", files["one"], files["two"]]
-    printed = json.loads(run_cli(*words, "--json", "--correction", "bh", "--margin", "0.05"))
+    printed = json_of(*words, "--json", "--correction", "bh", "--margin", "0.05")
     assert (printed["correction"], printed["margin"]) == ("bh", 0.05)
     assert printed["pairs"][0]["significant"]["outcomes"] == "b" and printed["pairs"][0]["delta_interval"] == [1.0, 1.0]
-    text = run_cli(*words, "--correction", "bh", "--margin", "0.05")
+    text = run_cli(*words, "--correction", "bh", "--margin", "0.05").out
     assert "(Benjamini-Hochberg)" in text and "shows that any harm is below 0.05" in text
     assert "+1.0000 to +1.0000" in text
-    assert "delta_interval_low,delta_interval_high" in run_cli(*words, "--csv")
-    printed = json.loads(run_cli(*words, "--json", "--measure", "nDCG@10", "--correction", "none"))
+    assert "delta_interval_low,delta_interval_high" in run_cli(*words, "--csv").out
+    printed = json_of(*words, "--json", "--measure", "nDCG@10", "--correction", "none")
     assert printed["pairs"][0]["significant"] == {"sign": "b", "wsr": "b", "t": "b"}
     assert (printed["thresholds"], printed["pairs"][0]["delta_interval"]) == (
         {"sign": 0.05, "wsr": 0.05, "t": 0.05},

@@ -1,13 +1,11 @@
 """Passages with one text under several ids: one candidate, judged once, all ids exported and scored."""
 
-import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.cli.main import main
 from evaluation.files.preferences import Pair, Preference
 from evaluation.files.qrels import read_qrels
 from evaluation.files.runs import check_run
@@ -15,6 +13,7 @@ from evaluation.files.texts import read_passages
 from evaluation.judging.equal_texts import answers_by_id, judge_merged, merge_equal, nearly_equal, with_equal_texts
 from evaluation.judging.pooling import pool_queries, pool_sizes
 
+from .command import json_of, run_cli
 from .conftest import Write
 
 TEXTS = {"p1": "One  answer.", "p2": "Another answer.", "p3": " One answer.\t", "p4": "Caf\u00e9", "p5": "Cafe\u0301"}
@@ -88,38 +87,31 @@ def files(write: Write) -> dict[str, str]:
     }
 
 
-def test_pool_merges_equal_texts(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pool_merges_equal_texts(files: dict[str, str], tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     arguments = ["pool", "--qrels", files["qrels"], "--pairs", str(pairs), files["one"], files["two"]]
-    assert main(arguments) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*arguments)
     assert (printed["pairs"], "equal" in printed) == (3, False)
-    assert main([*arguments, "--passages", files["passages"]]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*arguments, "--passages", files["passages"])
     assert printed["pairs"] == 1
     assert printed["equal"] == [{"query": "q", "passages": ["p1", "p3"]}]
     assert printed["nearly_equal"] == []
     assert pairs.read_text() == "q\tp1\tp2\n"
 
 
-def test_qrels_print_every_id_of_a_winning_text(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["qrels", "--passages", files["passages"], files["preferences"]]) == 0
-    out, err = capsys.readouterr()
+def test_qrels_print_every_id_of_a_winning_text(files: dict[str, str]) -> None:
+    out, err = run_cli("qrels", "--passages", files["passages"], files["preferences"])
     assert out == "q 0 p1 1\nq 0 p3 1\nq 0 p8 1\n"
     assert "2 more passages with the text of a winner.\n" in err
 
 
-def test_texts_that_are_missing_or_contradict_each_other_are_told(
-    files: dict[str, str], write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_texts_that_are_missing_or_contradict_each_other_are_told(files: dict[str, str], write: Write) -> None:
     some = write("some.tsv", "p1\tOne answer.\n")
     arguments = ["pool", "--qrels", files["qrels"], files["one"], files["two"], "--passages"]
-    assert main([*arguments, some]) == 0
-    lines = capsys.readouterr().err.splitlines()
+    lines = run_cli(*arguments, some).err.splitlines()
     assert f"2 passages of the pools not in {some}: each counts as a text of its own." in lines
     twice = write("twice.tsv", "p1\tOne answer.\np1\tTwo.\n")
-    assert main([*arguments, twice]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == f"{twice}: passage p1 has two texts."
+    assert run_cli(*arguments, twice, code=1).err.splitlines()[-1] == f"{twice}: passage p1 has two texts."
 
 
 def test_answers_come_by_every_id_and_a_query_with_one_that_may_not_leave_is_left_out_as_a_whole() -> None:

@@ -1,39 +1,21 @@
 """One collection has one set of numbers, whichever tool wrote its files and in whatever form these came."""
 
-import contextlib
-import io
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evaluation.cli.main import main
-
 from . import writers
+from .command import json_of, run_cli, try_cli
 from .writers import Form, Judged, Made, collections
 
 PLAIN = Form()
-
-
-class Done(NamedTuple):
-    """How a command ended, and what it said."""
-
-    code: int
-    out: str
-    err: str
-
-
-def command(*arguments: str) -> Done:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(arguments)
-    return Done(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +42,16 @@ class Files:
         """Pools, pairs and equal texts, by the command; what it says where it refuses."""
         members, pairs = self.folder / "members.tsv", self.folder / "pairs.tsv"
         written = ("--members", str(members), "--pairs", str(pairs), "--passages", str(self.path("passages")))
-        pooled = command("pool", "--depth", "2", "--qrel", "all", *written, *self._runs())
-        if pooled.code:
+        code, pooled = try_cli("pool", "--depth", "2", "--qrel", "all", *written, *self._runs())
+        if code:
             return {"refused": pooled.err}
         return {"pool": json.loads(pooled.out), "members": members.read_text(), "pairs": pairs.read_text()}
 
     def scores(self) -> dict[str, Any]:
         """Scores of every query, by the command; what it says where it refuses."""
         measures = [part for name in ("RR@10", "nDCG", "AP", "Judged@3") for part in ("--measure", name)]
-        scored = command("score", "--per-query", *measures, *self._runs())
-        return {"refused": scored.err} if scored.code else dict(json.loads(scored.out)["runs"]["run"])
+        code, scored = try_cli("score", "--per-query", *measures, *self._runs())
+        return {"refused": scored.err} if code else dict(json.loads(scored.out)["runs"]["run"])
 
     def _runs(self) -> tuple[str, ...]:
         return ("--qrels", str(self.path("qrels")), str(self.path("run")))
@@ -107,25 +89,23 @@ def test_runs_qrels_and_texts_of_every_dialect_give_the_same_pools_and_scores(
         files.path(kind).write_bytes(plain)
     for dialect, writer in writers.QUERIES.items():
         files.write("queries", writer, data.draw(writers.FORMS, label="form of queries"))
-        checked = command("check", "--json", "--queries", str(files.path("queries")), str(files.path("run")))
-        assert checked.code == 0, (dialect, checked.err)
-        census = json.loads(checked.out)["census"]
+        census = json_of("check", "--json", "--queries", files.path("queries"), files.path("run"))["census"]
         assert (census["missing_queries"], census["unknown_queries"]) == (0, 0), dialect
 
 
 def tell_workers(path: Path) -> list[str]:
     """What is said of the judgments of a file: of its workers, what counts if they weigh, and who wins."""
-    workers = command("workers", "--json", "--judgments", str(path))
-    if workers.code:
+    code, workers = try_cli("workers", "--json", "--judgments", path)
+    if code:
         return [workers.err]
-    weighed = command("workers", "--weigh", "dawid-skene", "--judgments", str(path))
+    weighed = run_cli("workers", "--weigh", "dawid-skene", "--judgments", path)
     weights_file = path.with_name("counted.txt")
     weights_file.write_text(weighed.out)
     printed = json.loads(workers.out)
     return [
         json.dumps([printed["workers"], printed["judgments"]], sort_keys=True),
         weighed.out,
-        command("qrels", str(weights_file)).out,
+        run_cli("qrels", weights_file).out,
     ]
 
 
@@ -160,8 +140,8 @@ def test_who_is_not_known_is_a_worker_each(folder: Path) -> None:
     path = folder / "judgments.txt"
     for dialect in ("lines", "Label Studio", "Label Studio, JSON-MIN", "Label Studio, CSV", "Potato", "Potato, CSV"):
         path.write_bytes(writers.JUDGMENTS[dialect](material))
-        assert command("workers", "--json", "--judgments", str(path)).code == 1, dialect  # no known worker
-        weighed = command("workers", "--weigh", "mace", "--judgments", str(path))
+        run_cli("workers", "--json", "--judgments", path, code=1)  # no known worker
+        weighed = run_cli("workers", "--weigh", "mace", "--judgments", path)
         assert weighed.out.splitlines() == ["q1 p1 p2 p1"] * 3, dialect  # two of three
 
 
@@ -172,7 +152,7 @@ def test_preferences_are_the_same_with_and_without_the_column_of_who_is_preferre
     outputs = []
     for content in (writers.lines(((j.query, j.a, j.b, j.preferred) for j in votes), " "), writers.prefj(material)):
         path.write_bytes(content)
-        outputs.append(command("qrels", str(path)))
+        outputs.append(run_cli("qrels", path))
     assert outputs[0] == outputs[1] and outputs[0].out == "q1 0 p3 1\n"
 
 

@@ -1,17 +1,17 @@
 """Files that public tools wrote (tests/evaluation/tools) are read as what they are, with the numbers of ir_measures."""
 
-import contextlib
 import io
 import json
 from pathlib import Path
 
 import pytest
 
-from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.judgments import read_judgments
 from evaluation.files.qrels import read_qrels
 from evaluation.files.texts import read_passages, read_queries
+
+from .command import json_of, run_cli, try_cli
 
 TOOLS = Path(__file__).parent / "tools"
 QRELS, RUN = TOOLS / "ir_datasets-qrels.trec", TOOLS / "beir-run.txt"
@@ -23,19 +23,10 @@ RUNS = (
 )
 
 
-def command(*arguments: object) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main([str(argument) for argument in arguments])
-    return code, out.getvalue(), err.getvalue()
-
-
 def scores(qrels: Path, run: Path) -> dict[str, float]:
     expected = json.loads((TOOLS / "ir_measures.json").read_text())
     measures = [part for name in expected for part in ("--measure", name)]
-    code, out, err = command("score", "--qrels", qrels, *measures, run)
-    assert code == 0, err
-    [scored] = json.loads(out)["runs"].values()
+    [scored] = json_of("score", "--qrels", qrels, *measures, run)["runs"].values()
     return {name: scored[name]["mean"] for name in expected}
 
 
@@ -127,9 +118,9 @@ def test_the_votes_of_crowd_kit_are_read_and_most_of_them_win() -> None:
 
 
 def test_what_has_no_names_and_columns_of_its_own_is_refused_or_told() -> None:
-    code, _, err = command("score", "--qrels", QRELS, TOOLS / "ir_datasets-scoreddocs.tsv")
-    assert code == 1 and "line 1: rank 3.5 is not a whole number" in err
-    code, _, err = command("score", "--qrels", TOOLS / "ir_datasets-qrels.tsv", RUN)
+    err = run_cli("score", "--qrels", QRELS, TOOLS / "ir_datasets-scoreddocs.tsv", code=1).err
+    assert "line 1: rank 3.5 is not a whole number" in err
+    _, (_, err) = try_cli("score", "--qrels", TOOLS / "ir_datasets-qrels.tsv", RUN)
     assert "qrels: no passage has a grade of 1 or more: are the columns query, 0, passage, grade?" in err.splitlines()
 
 
@@ -137,9 +128,7 @@ def test_every_file_is_recognized() -> None:
     kinds = {"run": "run", "scoreddocs": "run", "qrels": "qrels", "corpus": "passages", "queries": "queries"}
     kinds |= {"docs": "passages", "topics": "queries"}
     files = [path for path in TOOLS.iterdir() if path.suffix != ".md" and path.name not in UNNAMED]
-    code, out, err = command("recognize", "--json", *files)
-    assert code == 0, err
-    for file in json.loads(out)["files"]:
+    for file in json_of("recognize", "--json", *files)["files"]:
         what = Path(file["file"]).name.split(".")[0].rpartition("-")[2]
         assert file["kind"] == kinds.get(what, "judgments"), file
 

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.judgments import Judgments, Made, last_judgments, read_judgments
 from evaluation.files.preferences import Preference, read_any_pools, read_pairs, read_preferences
+
+from .command import json_of, run_cli
 
 MTURK = (
     b"HITId,AssignmentId,WorkerId,AssignmentStatus,SubmitTime,Input.query,Input.a,Input.b,Answer.preferred,Reject\n"
@@ -38,12 +39,6 @@ def task(a: str, b: str, *annotations: dict[str, Any]) -> dict[str, Any]:
 def annotation(number: int | None, by: Any, side: str) -> dict[str, Any]:
     result = [{"type": "pairwise", "value": {"selected": side}}]
     return {"id": number, "completed_by": by, "created_at": "2021-03-09T22:16:08Z", "result": result}
-
-
-def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = main(list(words))
-    printed = capsys.readouterr()
-    return code, printed.out, printed.err
 
 
 Row = tuple[str, str, str, str, str, str]  # query, a, b, preferred, worker, time
@@ -181,9 +176,7 @@ def test_an_id_is_text_or_a_whole_number(value: Any, form: str) -> None:
     assert [judgment[1:5] for judgment in read(content(1))[1]] == [("7", "1", "2", "2")]
 
 
-def test_an_annotation_that_is_exported_twice_is_one_by_command_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_annotation_that_is_exported_twice_is_one_by_command_too(tmp_path: Path) -> None:
     twice = task("p1", "p2", annotation(1, 1, "right"), annotation(2, 2, "right"))
     others = (
         task("p1", "p3", annotation(3, 1, "left")),
@@ -193,15 +186,13 @@ def test_an_annotation_that_is_exported_twice_is_one_by_command_too(
     assert (len(judgments_read), judgments.left_out) == (6, {"that the file repeats": 2})
     file, weights_file = tmp_path / "ls.json", tmp_path / "counted.txt"
     file.write_text(json.dumps([twice, *others, twice]))
-    code, out, err = command(capsys, "workers", "--judgments", str(file), "--weigh", "dawid-skene")
-    assert (code, "2 judgments that the file repeats left out." in err) == (0, True)
+    out, err = run_cli("workers", "--judgments", file, "--weigh", "dawid-skene")
+    assert "2 judgments that the file repeats left out." in err
     weights_file.write_text(out)
-    assert command(capsys, "qrels", str(weights_file))[1] == "q1 0 p3 1\n"
+    assert run_cli("qrels", weights_file).out == "q1 0 p3 1\n"
 
 
-def test_of_a_worker_who_judged_a_pair_again_the_last_judgment_counts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_a_worker_who_judged_a_pair_again_the_last_judgment_counts(tmp_path: Path) -> None:
     lines = (
         "q1 p1 p2 p1 ann 2021-03-09T22:00:00Z\nq1 p2 p1 p2 ann 2021-03-09T21:00:00Z\n"
         "q1 p1 p2 p1 ann 2021-03-09T22:00:00Z\nq1 p1 p2 p2 bob 2021-03-09T22:00:00Z\n"
@@ -214,8 +205,8 @@ def test_of_a_worker_who_judged_a_pair_again_the_last_judgment_counts(
     ]
     (tmp_path / "judged.txt").write_text(lines)
     words = ("workers", "--judgments", str(tmp_path / "judged.txt"))
-    assert command(capsys, *words, "--weigh", "mace")[1] == "q1 p1 p2 p1\nq1 p1 p2 p2\n"
-    printed = json.loads(command(capsys, *words, "--json")[1])
+    assert run_cli(*words, "--weigh", "mace").out == "q1 p1 p2 p1\nq1 p1 p2 p2\n"
+    printed = json_of(*words, "--json")
     assert printed["judgments"] == 2
 
 

@@ -1,6 +1,5 @@
 """Scores from a machine's answers that people's correct, and whether a machine may stand in for a person."""
 
-import json
 from itertools import combinations
 
 import numpy as np
@@ -9,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.cli.main import main
 from evaluation.statistics.agreement import Vote
 from evaluation.statistics.alternative_annotator import LeftOut, StandIn, leave_each_out
 from evaluation.statistics.machine_scores import Floats, Scored, correct, favour
 from tests.evaluation.conftest import Write
+
+from .command import json_of, run_cli
 
 DRAWS = 1000
 SCORES = np.array([0, *(1 / rank for rank in range(1, 11))])
@@ -171,7 +171,7 @@ def test_favour_is_found_where_it_is_and_not_where_the_machine_is_too_kind_to_al
     assert favour(Scored(10, ("a",), people[:1], people[:1], people[:1]), {"a"}) is None
 
 
-def test_the_command_tells_all_of_it(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_all_of_it(write: Write) -> None:
     """People judged q0 to q39 all alike, and q40 not wholly; the machine answered all, and of q0 the other way."""
     pairs = [f"q{query} {a} {b}" for query in range(60) for a, b in combinations("abc", 2)]
     judged = [f"{pair} {pair.split()[1]} w{worker}" for pair in pairs[:120] for worker in range(3)]
@@ -182,8 +182,7 @@ def test_the_command_tells_all_of_it(write: Write, capsys: pytest.CaptureFixture
     good = write("good.txt", "".join(f"q{query} Q0 {'ab'[query % 2]} 1 2 t\n" for query in range(60)))
     bad = write("bad.txt", "".join(f"q{query} Q0 {'bca'[query % 3]} 1 2 t\n" for query in range(60)))
     arguments = ["machines", "--human", human, "--machine", machine, "--pools", pools, "--own", bad, good]
-    assert main([*arguments, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*arguments, "--json")
     assert (printed["scores"]["queries"], printed["scores"]["further"]) == (40, 20)
     assert printed["scores"]["runs"]["good"]["people"] == 0.5 and set(printed["scores"]["runs"]) == {"good", "bad"}
     assert [(row["a"], row["b"]) for row in printed["scores"]["differences"]] == [("good", "bad")]
@@ -192,14 +191,11 @@ def test_the_command_tells_all_of_it(write: Write, capsys: pytest.CaptureFixture
         and [person["pairs"] for person in printed["stand_in"]["people"]] == [120] * 3
     )
     assert (printed["favour"]["own"], printed["favour"]["others"], printed["favour"]["queries"]) == (1, 1, 40)
-    assert main(arguments) == 0
-    text = capsys.readouterr().out
+    text = run_cli(*arguments).out
     assert "40 queries that people and the machine answered, and 20 that only the machine did." in text
     assert "passed. The machine may stand in for 100% of 3 people" in text
     assert "more to 1 run of its own model than to 1 other " in text
     nobody = write("nobody.txt", "q0 a b a\n")
-    assert main(["machines", "--human", nobody, "--machine", machine, good]) == 0
-    text = capsys.readouterr().out
+    text = run_cli("machines", "--human", nobody, "--machine", machine, good).out
     assert "1 query that people and the machine answered, and 59" in text and "test: not possible." in text
-    with pytest.raises(SystemExit):
-        main([*arguments, "--epsilon", "1"])
+    run_cli(*arguments, "--epsilon", "1", code=2)

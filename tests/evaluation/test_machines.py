@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.answers import Answer, read_answers
 from evaluation.files.artifact import RunArtifact
@@ -31,6 +30,8 @@ from evaluation.statistics.machines import (
 )
 from evaluation.statistics.ranks import Board
 from tests.evaluation.conftest import Write
+
+from .command import json_of, run_cli
 
 
 def answered(*lines: str) -> list[Answer]:
@@ -55,32 +56,25 @@ def test_a_machine_has_one_answer_for_a_pair_in_whichever_order_it_was_asked() -
     }
 
 
-def test_agreement_is_counted_over_peoples_judgments_and_theirs_may_be_ties(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_agreement_is_counted_over_peoples_judgments_and_theirs_may_be_ties(write: Write) -> None:
     people = write("people.txt", "q a b a\nq b a b\nq a b =\nq a c c\nq a d a\nq b c b\nr a b a\n")
     machine = write("machine.txt", "q b a a\nq a c =\nq a d !\nq b c b\nr a b b\nr x y x\n")
-    assert main(["agreement", "--human", people, "--machine", machine, "--json"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("agreement", "--human", people, "--machine", machine, "--json")
     assert json.loads(out) == {"pairs": 7, "decisive": 4, "agree": 2, "ties": 1, "missing": 1}
     assert err == "The machine was also asked about 1 pair that people did not judge.\n"
-    assert main(["agreement", "--human", people, "--machine", machine]) == 0
-    text = capsys.readouterr().out
+    text = run_cli("agreement", "--human", people, "--machine", machine).out
     assert "agrees with people in 50.0% of the judgments (95% interval by Wilson: 15.0% to 85.0%)." in text
     assert "The machine preferred the passage that it was shown first in 50.0% of 4 answers (p = 1 in" in text
 
 
-def test_lengths_and_the_order_of_runs_are_told_where_they_are_asked_for(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lengths_and_the_order_of_runs_are_told_where_they_are_asked_for(write: Write) -> None:
     people = write("people.txt", "q a b a\nq a c c\nq b c c\nr a b a\n")
     machine = write("machine.txt", "q a b b\nq a c a\nq b c b\nr a b a\n")
     passages = write("passages.tsv", "a\tshort\nb\tmuch longer\nc\tas long as b\n")
     path = write("one.txt", "q Q0 c 1 2 t\nr Q0 a 1 2 t\n")
     two = write("two.txt", "q Q0 b 1 2 t\nq Q0 c 2 1 t\nr Q0 b 1 2 t\n")
     arguments = ["agreement", "--human", people, "--machine", machine, "--passages", passages, path, two]
-    assert main([*arguments, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*arguments, "--json")
     # a against b twice and a against c: the machine took the longer once, people once. b and c differ by a character.
     assert printed["longer"] == {
         "judgments": 4, "machine": 1, "people": 2, "machine_share": 0.25, "people_share": 0.5
@@ -95,11 +89,10 @@ def test_lengths_and_the_order_of_runs_are_told_where_they_are_asked_for(
         None,
         ["one", "two"],
     )
-    assert main(arguments) == 0
-    assert "by the machine in 25.0% and by people in 50.0% of 4 judgments" in capsys.readouterr().out
+    assert "by the machine in 25.0% and by people in 50.0% of 4 judgments" in run_cli(*arguments).out
     nobody = write("nobody.txt", "q a b !\n")
-    assert main(["agreement", "--human", people, "--machine", nobody, path]) == 0
-    assert "No query has a winner by people and by the machine" in capsys.readouterr().out
+    out = run_cli("agreement", "--human", people, "--machine", nobody, path).out
+    assert "No query has a winner by people and by the machine" in out
 
 
 @pytest.mark.parametrize(
@@ -171,13 +164,10 @@ def test_which_passage_is_called_a_matters_for_nothing_but_the_side(
     assert (now.left, now.right) == ((was.right, was.left) if turn_machine else (was.left, was.right))
 
 
-def test_people_s_judgments_agree_with_themselves_wherever_people_did_not_differ(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_people_s_judgments_agree_with_themselves_wherever_people_did_not_differ(data: Path) -> None:
     path = str(data / "preferences.txt.gz")
     runs = sorted(map(str, (data / "runs").glob("*.gz")))[:4]
-    assert main(["agreement", "--human", path, "--machine", path, "--json", *runs]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of("agreement", "--human", path, "--machine", path, "--json", *runs)
     sides: dict[tuple[str, frozenset[str]], set[str | None]] = {}
     people = list(read_preferences(path))
     for query, a, b, preferred in people:

@@ -1,15 +1,14 @@
 """A run's ir_metadata header: kept as metadata, or refused by line, and never slower for runs without one."""
 
 import io
-import json
 
 import pytest
 
-from evaluation.cli.main import main
 from evaluation.files import runs
 from evaluation.files.metadata import flatten
 from evaluation.files.runs import RunCheck, check_run
 
+from .command import json_of, run_cli
 from .conftest import Write
 
 HEADER = """\
@@ -168,18 +167,15 @@ def test_metadata_is_flattened_to_dotted_names() -> None:
     ]
 
 
-def test_check_shows_the_metadata(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_shows_the_metadata(write: Write) -> None:
     path = write("red.txt", HEADER + TREC)
-    assert main(["check", "--json", path]) == 0
-    assert json.loads(capsys.readouterr().out)["metadata"]["actor"]["team"] == "Group: IR"
-    assert main(["check", path]) == 0
-    assert "actor.team" in capsys.readouterr().out
+    assert json_of("check", "--json", path)["metadata"]["actor"]["team"] == "Group: IR"
+    assert "actor.team" in run_cli("check", path).out
 
 
-def test_every_command_that_reads_runs_takes_a_header(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_that_reads_runs_takes_a_header(write: Write) -> None:
     qrels = write("qrels.txt", "q1 0 p2 1\nq2 0 p6 1\n")
     outputs = []
     for header in ("", HEADER):
-        assert main(["score", "--qrels", qrels, write("red.txt", header + TREC)]) == 0
-        outputs.append(capsys.readouterr().out)
+        outputs.append(run_cli("score", "--qrels", qrels, write("red.txt", header + TREC)).out)
     assert outputs[0] == outputs[1]

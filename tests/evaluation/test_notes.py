@@ -3,34 +3,20 @@
 import io
 import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from evaluation.boards.checking import check_file
-from evaluation.cli.main import main
 from evaluation.files.artifact import RunArtifact
 from evaluation.files.notes import judged_notes, query_notes
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.files.runs import check_run
 
+from .command import json_of, run_cli
 from .conftest import Write
 
-Told = Callable[..., tuple[str, str]]
 OTHER_COLLECTION = "none of its passages is judged, in 1 query: is it a run for another collection?"
-
-
-@pytest.fixture
-def run_cli(capsys: pytest.CaptureFixture[str]) -> Told:
-    """What a command says on standard output and on standard error."""
-
-    def run(*arguments: str) -> tuple[str, str]:
-        assert main(arguments) == 0, capsys.readouterr().err
-        done = capsys.readouterr()
-        return done.out, done.err
-
-    return run
 
 
 def run_of(text: str, **options: Any) -> RunArtifact:
@@ -77,12 +63,12 @@ def test_ids_that_differ_otherwise_and_what_is_found_are_not_told() -> None:
     assert sentences("q1 Q0 a 1 2 t\nq2 Q0 b 1 2 t\n", ("q1", "a"), ("q2", "b"), ("q1", "B")) == []
 
 
-def test_a_run_of_other_passages_is_told_by_score_pool_and_check_in_the_same_words(write: Write, run_cli: Told) -> None:
+def test_a_run_of_other_passages_is_told_by_score_pool_and_check_in_the_same_words(write: Write) -> None:
     run, qrels = write("cut.txt", "q1 Q0 p1 1 2 t\n"), write("qrels.txt", "q1 0 x9 1\n")
-    assert f"cut: {OTHER_COLLECTION}" in run_cli("score", "--qrels", qrels, run)[1].splitlines()
-    assert f"cut: {OTHER_COLLECTION}" in run_cli("pool", "--qrels", qrels, run)[1].splitlines()
-    assert f"  Note: {OTHER_COLLECTION}" in run_cli("check", "--qrels", qrels, run)[0].splitlines()
-    (note,) = json.loads(run_cli("check", "--qrels", qrels, run, "--json")[0])["notes"]
+    assert f"cut: {OTHER_COLLECTION}" in run_cli("score", "--qrels", qrels, run).err.splitlines()
+    assert f"cut: {OTHER_COLLECTION}" in run_cli("pool", "--qrels", qrels, run).err.splitlines()
+    assert f"  Note: {OTHER_COLLECTION}" in run_cli("check", "--qrels", qrels, run).out.splitlines()
+    (note,) = json_of("check", "--qrels", qrels, run, "--json")["notes"]
     assert (note["code"], note["sentence"]) == ("not_judged", OTHER_COLLECTION)
 
 
@@ -95,25 +81,25 @@ def test_only_the_first_passages_are_spoken_of_where_only_these_are_known() -> N
     assert judged_notes(run_of(text, depth=20), qrels) == []
 
 
-def test_invisible_characters_in_ids_are_told_also_of_qrels(write: Write, run_cli: Told) -> None:
+def test_invisible_characters_in_ids_are_told_also_of_qrels(write: Write) -> None:
     run = write("run.txt", "q1 Q0 \ufeffp1 1 2 t\nq2 Q0 p\u200b2 1 2 t\n")
-    assert "  Note: 2 passage ids with invisible characters (\\ufeffp1; p\\u200b2)." in run_cli("check", run)[0]
+    assert "  Note: 2 passage ids with invisible characters (\\ufeffp1; p\\u200b2)." in run_cli("check", run).out
     qrels = write("qrels.txt", "q1 0 p1 1\nq2\u00a0 0 p2 1\n")
-    err = run_cli("score", "--qrels", qrels, run)[1]
+    err = run_cli("score", "--qrels", qrels, run).err
     assert "qrels: 1 query id with invisible characters (q2\\xa0)." in err.splitlines()
 
 
-def test_files_that_begin_with_a_mark_can_be_joined_which_is_told(write: Write, run_cli: Told) -> None:
+def test_files_that_begin_with_a_mark_can_be_joined_which_is_told(write: Write) -> None:
     run = write("run.txt", "\ufeffq1 Q0 p1 1 2 t\n\ufeffq2 Q0 p2 1 2 t\n")
     mark = "a byte order mark is left out in 1 line: files that begin with one were joined."
-    assert f"  Note: {mark}" in run_cli("check", run)[0]
+    assert f"  Note: {mark}" in run_cli("check", run).out
     qrels = write("qrels.txt", "\ufeffq1 0 p1 1\n\ufeffq2 0 p2 1\n")
     out, err = run_cli("score", "--qrels", qrels, run)
     assert json.loads(out)["runs"]["run"]["mean"] == 1
     assert f"qrels: {mark}" in err.splitlines()
 
 
-def test_a_query_among_its_own_results_is_told_and_left_out_where_that_is_asked(write: Write, run_cli: Told) -> None:
+def test_a_query_among_its_own_results_is_told_and_left_out_where_that_is_asked(write: Write) -> None:
     run = write("run.txt", "q1 Q0 q1 1 9 t\nq1 Q0 d1 2 8 t\nq2 Q0 d2 1 9 t\n")
     qrels = write("qrels.txt", "q1 0 d1 1\nq2 0 d2 1\n")
     out, err = run_cli("score", "--qrels", qrels, run)
@@ -122,8 +108,8 @@ def test_a_query_among_its_own_results_is_told_and_left_out_where_that_is_asked(
     out, err = run_cli("score", "--qrels", qrels, run, "--without-query")
     assert json.loads(out)["runs"]["run"]["mean"] == 1
     assert "run: 1 hit left out whose passage has the id of the query, as BEIR does." in err.splitlines()
-    assert json.loads(run_cli("pool", "--qrels", qrels, run)[0])["pairs"] == 1
-    assert json.loads(run_cli("pool", "--qrels", qrels, run, "--without-query")[0])["pairs"] == 0
+    assert json_of("pool", "--qrels", qrels, run)["pairs"] == 1
+    assert json_of("pool", "--qrels", qrels, run, "--without-query")["pairs"] == 0
     # Numbers that coincide far down, of one query in many, are no news.
     many = "".join(f"{q} Q0 {q + shift} {shift} {-shift} t\n" for q in range(200, 500) for shift in (1, 2))
     assert not check_run(io.BytesIO(f"{many}7 Q0 8 1 2 t\n7 Q0 7 2 1 t\n".encode()), name="run").notes()

@@ -2,17 +2,16 @@
 
 import csv
 import io
-import json
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from evaluation.cli.main import main
 from evaluation.statistics.correlation import kendall_tau
 from evaluation.statistics.significance import sign_test
 from evaluation.statistics.win_ratios import PERFECT, Meeting, Wins
 
+from .command import json_of, run_cli
 from .conftest import Write
 
 # Table 3: 16 runs on the original and on the preference qrels of the selected queries.
@@ -95,19 +94,15 @@ def champion(write: Write) -> dict[str, str]:
     }
 
 
-def test_the_champion_check_prints_tables_1_and_2_and_the_four_slices(
-    champion: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_champion_check_prints_tables_1_and_2_and_the_four_slices(champion: dict[str, str], tmp_path: Path) -> None:
     arguments = ["champion", "--qrels", champion["qrels"], champion["run"]]
     pairs = tmp_path / "pairs.tsv"
-    assert main([*arguments, "--pairs", str(pairs)]) == 0
-    out = capsys.readouterr().out
+    out = run_cli(*arguments, "--pairs", str(pairs)).out
     rows = [line.split() for line in out.splitlines()]
     assert [row[-2:] for row in rows[3:6]] == [["1,868", "26.76%"], ["5,112", "73.24%"], ["6,980", "100.00%"]]
     assert "preferred" not in out
     assert len(pairs.read_text().splitlines()) == 6980
-    assert main([*arguments, "--preferences", champion["preferences"]]) == 0
-    out = capsys.readouterr().out
+    out = run_cli(*arguments, "--preferences", champion["preferences"]).out
     rows = [line.split() for line in out.splitlines()]
     assert rows[8] == ["qrel", "1,228", "65.74%", "2,116", "41.39%"]
     assert rows[9] == ["compared", "passage", "640", "34.26%", "2,996", "58.61%"]
@@ -117,15 +112,12 @@ def test_the_champion_check_prints_tables_1_and_2_and_the_four_slices(
     ]  # fmt: skip
     assert "people prefer the run's passage to the qrel in 58.6% (95% interval 57.2% to 60.0%; 2,996 of 5,112" in out
     assert "run is better than a perfect ranking by these qrels." in out
-    assert main([*arguments, "--preferences", champion["preferences"], "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of(*arguments, "--preferences", champion["preferences"], "--json")
     assert (printed["split"], printed["slices"]) == ({"a": 1868, "b": 5112}, [2996, 2116, 640, 1228])
     assert printed["crowd_error"] == pytest.approx(0.343, abs=5e-4)
 
 
-def test_500_queries_have_592_preference_qrels_one_for_454_and_three_for_46(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_500_queries_have_592_preference_qrels_one_for_454_and_three_for_46(write: Write) -> None:
     winners = {f"q{number}": "abc" if number < 46 else "a" for number in range(500)}
     new = write(
         "new.txt", "".join(f"{query} 0 {passage} 1\n" for query, passages in winners.items() for passage in passages)
@@ -133,47 +125,38 @@ def test_500_queries_have_592_preference_qrels_one_for_454_and_three_for_46(
     old = write("old.txt", "".join(f"{query} 0 a 1\n" for query in winners))
     run = write("run.txt", "".join(f"{query} Q0 a 1 9 t\n" for query in winners))
     arguments = ["leaderboard", "--qrels", old, "--preference-qrels", new, run]
-    assert main(arguments) == 0
     assert (
         "\n592 preference qrels for 500 queries: one for 454 queries, three for 46, where a deadlock left several "
         "equally good.\n"
-    ) in capsys.readouterr().out
-    assert main([*arguments, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)["preference_qrels"]
+    ) in run_cli(*arguments).out
+    printed = json_of(*arguments, "--json")["preference_qrels"]
     assert printed == {"qrels": 592, "by_size": {"1": 454, "3": 46}}
 
 
-def test_each_qrel_or_the_highest_may_be_asked_about(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_qrel_or_the_highest_may_be_asked_about(write: Write, tmp_path: Path) -> None:
     run = write("run.txt", "".join(f"q Q0 {passage} {at} {9 - at} t\n" for at, passage in enumerate("tsz", 1)))
     qrels, pairs = write("qrels.txt", "q 0 x 1\nq 0 z 1\nq 0 t 1\n"), tmp_path / "pairs.tsv"
     pairs_by_query = {}
     for qrel in ("first", "highest", "each"):
-        assert main(["champion", "--qrels", qrels, "--qrel", qrel, "--pairs", str(pairs), "--json", run]) == 0
-        printed = json.loads(capsys.readouterr().out)
+        printed = json_of("champion", "--qrels", qrels, "--qrel", qrel, "--pairs", str(pairs), "--json", run)
         pairs_by_query[qrel] = (printed["split"]["a"], printed["split"]["b"], pairs.read_text().splitlines())
     assert pairs_by_query["first"] == (0, 1, ["q\tt\tx"])
     assert pairs_by_query["highest"] == (1, 0, ["q\ts\tt"])
     assert pairs_by_query["each"] == (1, 2, ["q\ts\tt", "q\tt\tx", "q\tt\tz"])
 
 
-def test_wins_are_printed_as_csv_and_latex(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wins_are_printed_as_csv_and_latex(write: Write) -> None:
     queries = [f"q{number}" for number in range(20)]
     run = write("run_1.txt", "".join(f"{query} Q0 new 1 9 t\n" for query in queries))
     qrels = write("qrels.txt", "".join(f"{query} 0 old 1\n" for query in queries))
     preferences = write("preferences.txt", "".join(f"{query} new old new\n" for query in queries))
     arguments = ["wins", "--qrels", qrels, "--preferences", preferences, run]
-    assert main([*arguments, "--csv"]) == 0
-    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    (row,) = csv.DictReader(io.StringIO(run_cli(*arguments, "--csv").out))
     assert row["b_wins"] == "20"
     assert (row["a"], row["b"], row["significant"]) == (PERFECT, "run_1", "True")
-    assert main([*arguments, "--latex"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = run_cli(*arguments, "--latex").out.splitlines()
     assert lines[2] == r" & perfect ranking & run\_1 \\"
     assert lines[4] == r"perfect ranking &  & \textbf{100.0\%} \\"
     assert lines[6] == r"Wins & 0 & 1 \\"
-    assert main(arguments) == 0
-    assert "\n1 run significantly beats the perfect ranking.\n" in capsys.readouterr().out
-    assert main([*arguments, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["better_than_perfect"] == ["run_1"]
+    assert "\n1 run significantly beats the perfect ranking.\n" in run_cli(*arguments).out
+    assert json_of(*arguments, "--json")["better_than_perfect"] == ["run_1"]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.cli.main import main
 from evaluation.statistics.reliability import MODELS, UNKNOWN, Cast, Model, Weight, reliabilities, weigh, weights
+
+from .command import json_of, run_cli
 
 # How often each of them is right, in truth; one always takes the left side.
 TRUTH = {f"w{at:02}": share for at, share in enumerate([0.95, 0.9, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.5])}
@@ -109,9 +110,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_tells_the_same(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["workers", "--judgments", str(file), "--json"]) == 0
-    printed = capsys.readouterr()
+def test_the_command_tells_the_same(file: Path) -> None:
+    printed = run_cli("workers", "--judgments", file, "--json")
     assert printed.err == "1 judgment without a worker left out.\n"
     content = json.loads(printed.out)
     assert (content["judgments"], content["left_out"]) == (4, {"without a worker": 1})
@@ -120,27 +120,22 @@ def test_the_command_tells_the_same(file: Path, capsys: pytest.CaptureFixture[st
         Cast("r", "c", "d", "bob", "c"),
     ]  # fmt: skip
     assert content["workers"] == {worker: worker_row._asdict() for worker, worker_row in reliabilities(cast).items()}
-    assert main(["workers", "--judgments", str(file)]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    rows = [line.split() for line in run_cli("workers", "--judgments", file).out.splitlines()]
     assert rows[0] == ["worker", "pairs", "agreement", "correct", "unguessed"]
     assert [row[:3] for row in rows[1:]] == [["ann", "2", "0.500"], ["bob", "2", "0.500"]]
 
 
-def test_ties_are_left_out_and_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ties_are_left_out_and_counted(file: Path) -> None:
     with file.open("a") as lines:
         lines.write("q a b = cy\n")
-    assert main(["workers", "--judgments", str(file), "--json"]) == 0
-    printed = capsys.readouterr()
+    printed = run_cli("workers", "--judgments", file, "--json")
     assert json.loads(printed.out)["left_out"] == {"without a preference": 1, "without a worker": 1}
     assert "cy" not in json.loads(printed.out)["workers"]
     file.write_text("q a a = cy\n")
-    assert main(["workers", "--judgments", str(file)]) == 1
-    assert "line 1: passage a against itself" in capsys.readouterr().err
+    assert "line 1: passage a against itself" in run_cli("workers", "--judgments", file, code=1).err
 
 
-def test_a_campaigns_own_file_is_read_without_what_does_not_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_campaigns_own_file_is_read_without_what_does_not_count(tmp_path: Path) -> None:
     head = "judgment worker hit assignment position kind query a b left preferred shown_at made_at seconds verdict accepted superseded"  # noqa: E501
     rows = [
         "1 w-1 1 1 1 pair q a b b a T T 1.0 accepted true false",
@@ -152,8 +147,7 @@ def test_a_campaigns_own_file_is_read_without_what_does_not_count(
     path = tmp_path / "judgments.tsv"
     lines = (line.replace(" ", "\t").replace("T", "2026-11-01T10:00:00+00:00") for line in [head, *rows])
     path.write_text("".join(f"{line}\n" for line in lines))
-    assert main(["workers", "--judgments", str(path), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of("workers", "--judgments", path, "--json")
     assert {worker: worker_row["agreement"] for worker, worker_row in printed["workers"].items()} == {
         "w-1": 1.0,
         "w-2": 1.0,
@@ -169,11 +163,10 @@ def test_a_campaigns_own_file_is_read_without_what_does_not_count(
         ("q a a a ann\n", "line 1"),
     ],
 )
-def test_bad_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str) -> None:
+def test_bad_files_are_refused(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(content)
-    assert main(["workers", "--judgments", str(path)]) == 1
-    assert message in capsys.readouterr().err
+    assert message in run_cli("workers", "--judgments", path, code=1).err
 
 
 def truth_of(cast: Iterable[Cast]) -> dict[tuple[str, str, str], str]:
@@ -237,14 +230,13 @@ def test_weights_do_not_depend_on_order_and_unknown_workers_tell_nothing(model: 
     assert alone[UNKNOWN].left == alone[UNKNOWN].right > 0
 
 
-def test_the_command_prints_judgments_as_they_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_judgments_as_they_count(tmp_path: Path) -> None:
     cast = sided_crowd()
     path = tmp_path / "judged.txt"
     path.write_text(
         "".join(f"{vote.query.replace(' ', '-')} {vote.a} {vote.b} {vote.preferred} {vote.worker}\n" for vote in cast)
     )
-    assert main(["workers", "--judgments", str(path), "--weigh", "mace"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("workers", "--judgments", path, "--weigh", "mace")
     lines = [line.split() for line in out.splitlines()]
     heavier = weigh(cast, weights(cast, "mace"))
     assert lines == sorted(lines)

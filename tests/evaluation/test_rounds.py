@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.cli.main import main
 from evaluation.errors import UnknownPassage
 from evaluation.files.preferences import Preference, read_pairs
 from evaluation.judging.rounds import (
@@ -27,6 +26,8 @@ from evaluation.judging.rounds import (
     replay_all,
 )
 from evaluation.judging.tournament import Judged, Tied, most_wins
+
+from .command import json_of, run_cli
 
 SIZES = st.integers(0, 40)
 SETTINGS = st.builds(Settings, st.integers(1, 8), st.integers(1, 10), st.integers(0, 3))
@@ -266,18 +267,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def step(capsys: pytest.CaptureFixture[str], name: str, *options: str) -> tuple[str, dict[str, int]]:
+def step(name: str, *options: str) -> tuple[str, dict[str, int]]:
     """What it prints, and what it tells."""
     words = ("--pools", "members.txt", "--judgments", "judgments.txt", "--json", *options)
-    assert main(["rounds", name, *words]) == 0
-    output = capsys.readouterr()
+    output = run_cli("rounds", name, *words)
     return output.out, json.loads(output.err)
 
 
-def test_round_after_round_ends_with_qrels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_round_after_round_ends_with_qrels(folder: Path) -> None:
     count = 0
     for number in range(1, 10):
-        requests, printed = step(capsys, "next", "--seed", "1")
+        requests, printed = step("next", "--seed", "1")
         lines = requests.splitlines()
         count += len(lines)
         assert (
@@ -286,52 +286,47 @@ def test_round_after_round_ends_with_qrels(folder: Path, capsys: pytest.CaptureF
         if not lines:
             break
         assert printed["round"] == number
-        assert step(capsys, "next", "--seed", "1")[0] == requests
+        assert step("next", "--seed", "1")[0] == requests
         Path("requests.txt").write_text(requests)
         with Path("judgments.txt").open("a") as judgments:
             for query, a, b in read_pairs("requests.txt"):
                 best = "=" if query == "q3" else min(a, b, key=lambda passage: (len(passage), passage))
                 judgments.write(f"{query} {a} {b} {best}\n")
     assert (printed["open"], printed["done"]) == (0, 4) and count < count_full_pairs(24) / 2
-    qrels, printed = step(capsys, "result", "--seed", "1")
+    qrels, printed = step("result", "--seed", "1")
     assert qrels == "q1 0 p0 1\nq2 0 a 1\nq3 0 x 1\nq3 0 y 1\nq4 0 z 1\n"
     assert printed["requests"] == 0
 
 
-def test_open_pools_have_no_line_and_the_rest_is_told_in_words(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_open_pools_have_no_line_and_the_rest_is_told_in_words(folder: Path) -> None:
     Path("judgments.txt").write_text("q2 a b a\nq3 y x x\n")
-    assert main(["rounds", "result", "--pools", "members.txt", "--judgments", "judgments.txt"]) == 0
-    output = capsys.readouterr()
+    output = run_cli("rounds", "result", "--pools", "members.txt", "--judgments", "judgments.txt")
     assert output.out == "q3 0 x 1\nq4 0 z 1\n"
     assert output.err == "2 of 4 pools done, with 88 pairs asked. Round 1: 86 pairs of 2 pools to judge.\n"
 
 
-def test_both_bills_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rounds", "bill", "--pools", "members.txt"]) == 0
-    assert capsys.readouterr().out.startswith("A tournament of each of 4 pools: 280 pairs.\nRounds: about ")
-    assert main(["rounds", "bill", "--pools", "members.txt", "--partners", "5", "--json"]) == 0
-    bill = json.loads(capsys.readouterr().out)
+def test_both_bills_are_printed(folder: Path) -> None:
+    assert run_cli("rounds", "bill", "--pools", "members.txt").out.startswith(
+        "A tournament of each of 4 pools: 280 pairs.\nRounds: about "
+    )
+    bill = json_of("rounds", "bill", "--pools", "members.txt", "--partners", "5", "--json")
     assert bill["pools"] == 4 and bill["full"] == 280 > 2 * bill["expected"] and bill["rounds"] == 3
 
 
-def test_an_empty_file_of_judgments_is_before_the_first_round_packed_or_not(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_file_of_judgments_is_before_the_first_round_packed_or_not(folder: Path) -> None:
     Path("members.txt").write_bytes(b"q1 a\r\nq1 b")  # CRLF, and no last line end
     Path("judgments.txt").write_bytes(gzip.compress(b""))
-    assert step(capsys, "next")[1] == {"round": 1, "open": 1, "done": 0, "requests": 1, "asked": 1}
+    assert step("next")[1] == {"round": 1, "open": 1, "done": 0, "requests": 1, "asked": 1}
     Path("judgments.txt").write_bytes(gzip.compress(b"q1 b a =\r\n"))
-    assert step(capsys, "result")[0] == "q1 0 a 1\nq1 0 b 1\n"
+    assert step("result")[0] == "q1 0 a 1\nq1 0 b 1\n"
     Path("members.txt").write_text("q1 a")
     Path("judgments.txt").write_text("")
-    assert step(capsys, "next")[0] == "" and step(capsys, "result")[0] == "q1 0 a 1\n"
+    assert step("next")[0] == "" and step("result")[0] == "q1 0 a 1\n"
 
 
-def test_all_steps_take_the_same_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_steps_take_the_same_options(folder: Path) -> None:
     words = ["--pools", "members.txt", "--partners", "5", "--finalists", "9", "--seed", "1"]
-    assert main(["rounds", "bill", *words]) == 0 and "in about 3 rounds" in capsys.readouterr().out
+    assert "in about 3 rounds" in run_cli("rounds", "bill", *words).out
 
 
 @pytest.mark.parametrize(
@@ -346,13 +341,10 @@ def test_all_steps_take_the_same_options(folder: Path, capsys: pytest.CaptureFix
     ],
     ids=["columns", "twice", "a passage of no pool", "a query of no pool", "neither", "empty"],
 )
-def test_bad_files_are_told_with_their_lines(
-    folder: Path, capsys: pytest.CaptureFixture[str], members_text: str, judged: str, message: str
-) -> None:
+def test_bad_files_are_told_with_their_lines(folder: Path, members_text: str, judged: str, message: str) -> None:
     Path("members.txt").write_text(members_text)
     Path("judgments.txt").write_text(judged)
-    assert main(["rounds", "next", "--pools", "members.txt", "--judgments", "judgments.txt"]) == 1
-    output = capsys.readouterr()
+    output = run_cli("rounds", "next", "--pools", "members.txt", "--judgments", "judgments.txt", code=1)
     assert output.out == "" and message in output.err
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluation.cli.main import main
 from evaluation.files.preferences import Pair, Preference
 from evaluation.judging.challengers import settle_challenges
 from evaluation.judging.posterior import Judging, Strengths, given
 from evaluation.judging.settling import assess_pairs, expected_wrong, settle, worth_asking
 
+from .command import run_cli
 from .conftest import Write
 
 
@@ -125,23 +125,17 @@ def test_confirming_keeps_the_best_more_often_than_one_judgment_does() -> None:
     assert 8 <= requested[1] < requested[3] <= 12
 
 
-def test_the_command_prints_pairs_until_all_is_settled_and_then_the_answers(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_pairs_until_all_is_settled_and_then_the_answers(write: Write, tmp_path: Path) -> None:
     members = write("members.txt", "q a\nq b\nq c\nr x\n")
     judgments = tmp_path / "judgments.txt"
     judgments.write_text("")
     options = ["--pools", members, "--judgments", str(judgments)]
-    assert main(["settle", "next", *options]) == 0
-    assert capsys.readouterr().out == "q a b\nq a c\nq b c\n"
+    assert run_cli("settle", "next", *options).out == "q a b\nq a c\nq b c\n"
     judgments.write_text("q a b a\nq a c c\n")
-    assert main(["settle", "next", *options]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("settle", "next", *options)
     assert (out, err) == ("q a c\n", "1 of 2 pools settled.\n")
     judgments.write_text("q a b a\nq a c c\nq a c c\n")
-    assert main(["settle", "next", *options]) == 0
-    assert capsys.readouterr().out == ""
-    assert main(["settle", "result", *options]) == 0
-    out, err = capsys.readouterr()
+    assert run_cli("settle", "next", *options).out == ""
+    out, err = run_cli("settle", "result", *options)
     assert out == "q 0 c 1\nr 0 x 1\n" and "1 newcomer replaced an answer" in err
-    assert main(["settle", "next", "--pools", members, "--judgments", write("other.txt", "q a z a\n")]) == 1
+    run_cli("settle", "next", "--pools", members, "--judgments", write("other.txt", "q a z a\n"), code=1)

@@ -1,7 +1,6 @@
 """Strengths of passages: the Bradley–Terry model with ties, against a plain fit of the published formulas."""
 
 import itertools
-import json
 import math
 import random
 from pathlib import Path
@@ -13,9 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import minimize
 
-from evaluation.cli.main import main
 from evaluation.files.preferences import Preference
 from evaluation.statistics.strengths import fit_strengths
+
+from .command import json_of, run_cli
 
 JUDGMENTS = st.lists(
     st.tuples(st.sampled_from("abcde"), st.sampled_from("abcde"), st.integers(0, 2)).filter(
@@ -197,27 +197,24 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, float]) -> None:
 # --- the command
 
 
-def test_the_command_prints_lines_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_lines_and_json(tmp_path: Path) -> None:
     file = tmp_path / "preferences.txt"
     file.write_text("q2 x y =\nq1 a b b\nq1 b c b\nq1 a c a\n")
-    assert main(["strengths", "--judgments", str(file)]) == 0
-    printed = capsys.readouterr()
+    printed = run_cli("strengths", "--judgments", file)
     lines = [line.split() for line in printed.out.splitlines()]
     assert printed.err == ""
     assert [line[:2] for line in lines] == [["q1", "b"], ["q1", "a"], ["q1", "c"], ["q2", "x"], ["q2", "y"]]
     assert all(float(low) <= float(value) <= float(high) for *_, value, low, high in lines)
-    assert main(["strengths", "--judgments", str(file), "--tie", "0.5", "--penalty", "1", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json_of("strengths", "--judgments", file, "--tie", "0.5", "--penalty", "1", "--json")
     assert (result["tie"], result["penalty"]) == (0.5, 1.0)
     assert [passage["passage"] for passage in result["queries"][0]["passages"]] == ["b", "a", "c"]
 
 
-def test_groups_and_ends_that_are_none_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_and_ends_that_are_none_are_told(tmp_path: Path) -> None:
     file = tmp_path / "preferences.txt"
     file.write_text("q1 a b a\nq1 a b a\nq1 c d c\nq2 a b b\n")
     command = ["strengths", "--judgments", str(file), "--penalty", "0.00001"]
-    assert main(command) == 0
-    printed = capsys.readouterr()
+    printed = run_cli(*command)
     lines = [line.split() for line in printed.out.splitlines()]
     assert [(line[0], line[1], *line[5:]) for line in lines] == [
         *(("q1", "a", "1"), ("q1", "b", "1"), ("q1", "c", "2"), ("q1", "d", "2")),
@@ -225,8 +222,7 @@ def test_groups_and_ends_that_are_none_are_told(tmp_path: Path, capsys: pytest.C
     ]
     assert (lines[0][4], lines[1][3]) == ("-", "-")
     assert printed.err.endswith("never compared, not even through others: 1 (q1).\n")
-    assert main([*command, "--json"]) == 0
-    (first, second) = json.loads(capsys.readouterr().out)["queries"]
+    (first, second) = json_of(*command, "--json")["queries"]
     assert (first["groups"], second["groups"]) == (2, 1)
     assert [(passage["passage"], passage["group"]) for passage in first["passages"]] == [
         ("a", 1),
@@ -237,14 +233,12 @@ def test_groups_and_ends_that_are_none_are_told(tmp_path: Path, capsys: pytest.C
     assert (first["passages"][0]["high"], first["passages"][1]["low"]) == (None, None)
 
 
-def test_bad_input_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_told(tmp_path: Path) -> None:
     file = tmp_path / "preferences.txt"
     file.write_text("q1 a b b\nq1 a b =\n")
-    assert main(["strengths", "--judgments", str(file), "--tie", "0"]) == 1
-    assert "--tie 0 cannot be" in capsys.readouterr().err
+    assert "--tie 0 cannot be" in run_cli("strengths", "--judgments", file, "--tie", "0", code=1).err
     file.write_text("q1 a\n")
-    assert main(["strengths", "--judgments", str(file)]) == 1
-    assert "line 1: 2 columns where preferences have 3 or 4" in capsys.readouterr().err
+    err = run_cli("strengths", "--judgments", file, code=1).err
+    assert "line 1: 2 columns where preferences have 3 or 4" in err
     for option in (("--tie", "x"), ("--penalty", "0"), ("--penalty", "nan")):
-        with pytest.raises(SystemExit, match="2"):
-            main(["strengths", "--judgments", str(file), *option])
+        run_cli("strengths", "--judgments", file, *option, code=2)

@@ -15,7 +15,6 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.dialects import DIALECTS, KINDS, columns_of, dialect_of
 from evaluation.files.qrels import read_qrels
@@ -24,6 +23,8 @@ from evaluation.files.runs import check_run
 from evaluation.files.tables import open_table, read_table
 from evaluation.files.textfiles import BOM
 from evaluation.files.texts import Text, read_passages, read_queries
+
+from .command import json_of, run_cli
 
 Content = str | bytes
 
@@ -285,7 +286,7 @@ def test_a_text_is_what_ir_datasets_calls_the_default_text(document: Document) -
         assert passages(line) == [Text("1", theirs)]
 
 
-def test_passages_that_differ_in_their_title_are_not_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_passages_that_differ_in_their_title_are_not_merged(tmp_path: Path) -> None:
     for name, content in {
         "run": "q2 Q0 d5 1 2 t\n",
         "qrels": "q2 0 d4 1\n",
@@ -294,10 +295,8 @@ def test_passages_that_differ_in_their_title_are_not_merged(tmp_path: Path, caps
     }.items():
         (tmp_path / name).write_text(content)
     paths = {name: str(tmp_path / name) for name in ("run", "qrels", "preferences", "corpus")}
-    assert main(["qrels", "--passages", paths["corpus"], paths["preferences"]]) == 0
-    assert capsys.readouterr().out == "q2 0 d4 1\n"
-    assert main(["pool", "--qrels", paths["qrels"], "--passages", paths["corpus"], paths["run"]]) == 0
-    assert json.loads(capsys.readouterr().out)["pairs"]
+    assert run_cli("qrels", "--passages", paths["corpus"], paths["preferences"]).out == "q2 0 d4 1\n"
+    assert json_of("pool", "--qrels", paths["qrels"], "--passages", paths["corpus"], paths["run"])["pairs"]
 
 
 # --- bytes
@@ -356,12 +355,11 @@ def test_files_are_recognized_by_what_they_are_read_by(content: str, name: str, 
     assert recognized.why
 
 
-def test_the_command_says_what_files_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_what_files_are(tmp_path: Path) -> None:
     corpus, run = tmp_path / "corpus.jsonl.gz", tmp_path / "run.txt"
     corpus.write_bytes(gzip.compress(b'{"_id":"d1","text":"a","metadata":{}}\n{"_id":"d2","text":"b"}\n'))
     run.write_text("q Q0 p 1 2 t\nq Q0 r 2 one t\n")
-    assert main(["recognize", "--json", str(corpus), str(run)]) == 0
-    assert json.loads(capsys.readouterr().out)["files"] == [
+    assert json_of("recognize", "--json", str(corpus), str(run))["files"] == [
         {
             **{"file": str(corpus), "kind": "passages", "dialect": "BEIR", "rows": 2},
             **{"columns": ["_id", "text", "metadata"], "notes": ["left out: metadata"]},
@@ -372,9 +370,8 @@ def test_the_command_says_what_files_are(tmp_path: Path, capsys: pytest.CaptureF
             "notes": ["line 2: score one is not a finite number."],
         },
     ]
-    assert main(["recognize", str(corpus)]) == 0
-    assert "passages" in capsys.readouterr().out
-    assert main(["recognize", str(tmp_path / "none")]) == 1
+    assert "passages" in run_cli("recognize", str(corpus)).out
+    run_cli("recognize", str(tmp_path / "none"), code=1)
 
 
 def pieces() -> Iterator[bytes]:
