@@ -71,13 +71,11 @@ def test_as_many_queries_are_settled_as_was_expected(in_rounds: bool, is_order: 
 
         rows, finals = list[Preference](), None
         if in_rounds:
-            while requests := [
-                (query, *pair)
-                for query, outcome in replay_all(pools, rows, Settings(3, 5)).items()
-                for pair in outcome.requests
-            ]:
+            outcomes = replay_all(pools, rows, Settings(3, 5))
+            while requests := [(query, *pair) for query in outcomes for pair in outcomes[query].requests]:
                 rows += [ask(*request) for request in requests]
-            finals = {query: outcome.playing for query, outcome in replay_all(pools, rows, Settings(3, 5)).items()}
+                outcomes = replay_all(pools, rows, Settings(3, 5))
+            finals = {query: outcome.playing for query, outcome in outcomes.items()}
         else:
             rows += [ask(query, *pair) for query, pool in pools.items() for pair in combinations(pool, 2)]
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from evaluation.errors import BadInput
-from evaluation.files.qrels import Entry, Qrels, read_qrels
+from evaluation.files.qrels import Entry, Policy, Qrels, read_qrels
 
 QRELS = """\
 q2 0 p9 0
@@ -31,21 +31,20 @@ def test_ms_marco_qrels_are_the_same_with_tabs() -> None:
     assert qrels("1185869\t0\t0\t1\n1185868\t0\t16\t1\r\n").grades == {"1185869": {"0": 1}, "1185868": {"16": 1}}
 
 
-def test_first_is_the_first_relevant_in_the_file() -> None:
-    assert qrels(QRELS).relevant("first") == {"q2": ("p1",), "q1": ("p5",), "q3": ()}
-
-
-def test_all_are_all_relevant() -> None:
-    assert qrels(QRELS).relevant("all") == {"q2": ("p1", "p4"), "q1": ("p5", "p3"), "q3": ()}
-
-
-def test_none_keeps_the_queries() -> None:
-    assert qrels(QRELS).relevant("none") == {"q2": (), "q1": (), "q3": ()}
-
-
-def test_relevant_means_at_least_the_least_grade() -> None:
-    assert qrels(QRELS).relevant("first", min_grade=3) == {"q2": (), "q1": ("p3",), "q3": ()}
-    assert qrels(QRELS).relevant("all", min_grade=0)["q3"] == ("p7",)
+@pytest.mark.parametrize(
+    ("policy", "min_grade", "relevant"),
+    [
+        ("first", 1, {"q2": ("p1",), "q1": ("p5",), "q3": ()}),
+        ("first", 3, {"q2": (), "q1": ("p3",), "q3": ()}),
+        ("all", 1, {"q2": ("p1", "p4"), "q1": ("p5", "p3"), "q3": ()}),
+        ("all", 0, {"q2": ("p9", "p1", "p4"), "q1": ("p5", "p3"), "q3": ("p7",)}),
+        ("none", 1, {"q2": (), "q1": (), "q3": ()}),
+    ],
+)
+def test_relevant_passages_are_in_the_order_of_the_file(
+    policy: Policy, min_grade: int, relevant: dict[str, tuple[str, ...]]
+) -> None:
+    assert qrels(QRELS).relevant(policy, min_grade=min_grade) == relevant
 
 
 def test_whole_grades_may_have_a_point_as_those_of_prefj_do() -> None:

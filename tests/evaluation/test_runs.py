@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evaluation.errors import BadInput
 from evaluation.files import runs, textfiles
-from evaluation.files.artifact import RunArtifact
+from evaluation.files.artifact import Order, RunArtifact
 from evaluation.files.runs import LineError, RunCheck, check_run
 
 from .conftest import Write
@@ -75,15 +75,26 @@ def test_a_good_run_has_no_errors_and_a_census() -> None:
     }
 
 
-def test_score_order_is_score_descending_with_ties_by_id_descending() -> None:
-    assert artifact(BM25).top("score", 3) == {"q1": ("p3", "p1", "p2"), "q2": ("p4", "p9"), "q3": ("p1",)}
-    ties = "".join(f"q Q0 {passage} 1 5 t\n" for passage in ("10", "9", "a", "é", "B", "100"))
-    assert artifact(ties).top("score", 6) == {"q": ("é", "a", "B", "9", "100", "10")}
-
-
-def test_rank_order_is_the_rank_column_with_ties_as_in_the_file() -> None:
-    assert artifact(BM25).top("rank", 3) == {"q1": ("p3", "p1", "p2"), "q2": ("p9", "p4"), "q3": ("p1",)}
-    assert artifact("q Q0 a 2 5 t\nq Q0 c 1 5 t\nq Q0 b 1 9 t\n").top("rank", 3) == {"q": ("c", "b", "a")}
+@pytest.mark.parametrize(
+    ("content", "order", "top"),
+    [
+        (BM25, "score", {"q1": ("p3", "p1", "p2"), "q2": ("p4", "p9"), "q3": ("p1",)}),
+        (BM25, "rank", {"q1": ("p3", "p1", "p2"), "q2": ("p9", "p4"), "q3": ("p1",)}),
+        ("".join(f"q Q0 {pid} 1 5 t\n" for pid in "9aéB"), "score", {"q": ("é", "a", "B", "9")}),
+        ("q Q0 10 1 5 t\nq Q0 9 1 5 t\nq Q0 100 1 5 t\n", "score", {"q": ("9", "100", "10")}),
+        ("q Q0 a 2 5 t\nq Q0 c 1 5 t\nq Q0 b 1 9 t\n", "rank", {"q": ("c", "b", "a")}),
+        ("q Q0 a 1 1.00000001 t\nq Q0 b 2 1.00000002 t\n", "score", {"q": ("b", "a")}),
+        ("1\t30\t2\n1\t20\t1\n2\t5\t1\n", "rank", {"1": ("20", "30"), "2": ("5",)}),
+        ("1\t30\t2\n1\t20\t1\n2\t5\t1\n", "score", {"1": ("20", "30"), "2": ("5",)}),
+        ("007 Q0 01 1 2 t\n7 Q0 1 1 2 t\n7 Q0 1.0 2 1 t\n", "score", {"007": ("01",), "7": ("1", "1.0")}),
+    ],
+    ids=[
+        *("scores fall", "ranks rise", "ties by id", "ids are no numbers", "equal ranks as in the file"),
+        *("scores are doubles", "MS MARCO", "MS MARCO has no scores", "ids are exact"),
+    ],
+)
+def test_orders_are_by_score_or_by_rank(content: str, order: Order, top: dict[str, tuple[str, ...]]) -> None:
+    assert artifact(content).top(order, 4) == top
 
 
 def test_all_that_is_kept_of_a_query_is_known_whichever_order_keeps_it() -> None:
@@ -93,25 +104,11 @@ def test_all_that_is_kept_of_a_query_is_known_whichever_order_keeps_it() -> None
     assert run.holds([]).tolist() == []
 
 
-def test_scores_are_compared_as_doubles() -> None:
-    assert artifact("q Q0 a 1 1.00000001 t\nq Q0 b 2 1.00000002 t\n").top("score") == {"q": ("b",)}
-
-
-def test_in_an_ms_marco_run_both_orders_are_the_rank_order() -> None:
-    run = artifact("1\t30\t2\n1\t20\t1\n2\t5\t1\n")
-    assert run.top("rank", 2) == run.top("score", 2) == {"1": ("20", "30"), "2": ("5",)}
-
-
 @pytest.mark.parametrize("base", [-3, 0, 1, 7])
 def test_ranks_may_start_anywhere(base: int) -> None:
     checked = check("".join(f"q Q0 p{i} {base + i} {-i} t\n" for i in range(3)))
     assert checked.ok
     assert checked.census.rank_base == base
-
-
-def test_ids_are_exact_strings() -> None:
-    run = artifact("007 Q0 01 1 2 t\n7 Q0 1 1 2 t\n7 Q0 1.0 2 1 t\n")
-    assert run.top("score", 2) == {"007": ("01",), "7": ("1", "1.0")}
 
 
 def test_the_run_is_known_by_its_file_name(write: Write) -> None:
@@ -179,16 +176,14 @@ def test_a_query_with_too_many_hits_is_refused(monkeypatch: pytest.MonkeyPatch) 
         (BM25.encode() + b"x" * 100_000, 7, "a line of more than 2,048 bytes."),
     ],
 )
-def test_a_file_that_breaks_off_is_an_error_in_the_check(content: bytes, line: int, message: str) -> None:
+def test_a_file_that_breaks_off_or_is_not_there_is_an_error_in_the_check(
+    content: bytes, line: int, message: str
+) -> None:
     checked = check(content)
     assert checked.errors == [LineError(line, message)]
     assert checked.artifact is None
-
-
-def test_a_file_that_is_not_there_is_an_error_in_the_check() -> None:
-    checked = check_run("/nowhere/run.txt")
-    assert checked.errors == [LineError(None, "cannot be opened: No such file or directory.")]
-    assert not checked.ok
+    absent = check_run("/nowhere/run.txt")
+    assert absent.errors == [LineError(None, "cannot be opened: No such file or directory.")] and not absent.ok
 
 
 def test_crlf_tabs_spaces_a_byte_order_mark_and_a_missing_newline_are_read_and_counted() -> None:
