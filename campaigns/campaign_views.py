@@ -16,7 +16,7 @@ from campaigns.usual import is_changed, usual_value
 from core.alarms import alarms_raised
 from core.http import Request
 from core.lists import Listing
-from core.percent import ShareField
+from core.percent import ShareField, in_percent
 from core.progress import progress_of
 from core.roles import Right, needs
 from core.snapshot import one_moment
@@ -248,9 +248,9 @@ def _in_words(campaign: Campaign, field: "Field[Any, Any]") -> object:
     if name == "fee_rate" and value is None:
         return _("what the platform charges")
     if name == "error_rate" and value is None:
-        return _("from repeated judgments, or else 30 % are assumed")
+        return _("from repeated judgments, or else 30% are assumed")
     if name == "confirm_level" and value is None:
         return _("most judgments alone")
     if isinstance(field, ShareField) and value is not None:
-        return _("%(percent)s %%") % {"percent": f"{float(value) * 100:g}"}
+        return in_percent(value)
     return "–" if value in ("", None) else value

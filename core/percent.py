@@ -1,4 +1,4 @@
-"""A share that is stored as one, and asked for in percent."""
+"""A share that is stored as one, asked for in percent and shown in percent."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,9 +7,19 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 _THOUSANDTH = Decimal("0.001")
+
+
+def in_percent(share: float | Decimal, digits: str = "g") -> str:
+    """A share from 0 to 1 in percent, by default with the digits that it has; `.0f` is for whole percent.
+
+    >>> in_percent(Decimal("0.0937")), in_percent(0.05), in_percent(2 / 3, ".1f")
+    ('9.37%', '5%', '66.7%')
+    """
+    return _("%(percent)s%%") % {"percent": format(100 * float(share), digits)}
 
 
 class PercentField(forms.DecimalField):
@@ -41,7 +51,7 @@ class ShareField(models.DecimalField):  # type: ignore[type-arg]  # generic in i
         return name, "django.db.models.DecimalField", arguments, named
 
     def formfield(self, **named: Any) -> Any:
-        label = format_lazy(_("{label}, in percent"), label=self.verbose_name)
+        label = format_lazy(gettext_lazy("{label}, in percent"), label=self.verbose_name)
         most = None if self.most is None else 100 * self.most
         limits = {"min_value": 100 * self.least, "max_value": most, "max_digits": None, "decimal_places": 1}
         return super().formfield(**{"form_class": PercentField, "label": label, **limits, **named})

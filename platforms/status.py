@@ -296,6 +296,6 @@ def _demanded(demands: Demands) -> str:
     if demands.approved is not None:
         parts.append(_("more than %(number)s tasks approved") % {"number": counted(demands.approved)})
     if demands.percent is not None:
-        parts.append(_("at least %(percent)d %% approved") % {"percent": demands.percent})
+        parts.append(_("at least %(percent)d%% approved") % {"percent": demands.percent})
     parts += [json.dumps(other, ensure_ascii=False) for other in demands.others]
     return "; ".join(parts) or _("none")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
+from core.percent import in_percent
 from pools.models import Campaign
 from results.tables import WORDS, Column, Table, Value
 
@@ -35,13 +36,13 @@ def shown(column: Column, value: Value) -> str:
         case "tested":
             return f"{value:,}" if isinstance(value, int) else _tested_shown(*value)
         case "share":
-            return _("%(percent).1f %%") % {"percent": 100 * value}
+            return in_percent(value, ".1f")
         case "p":
             return p_shown(value)
         case "interval":
             return _("%(low).4f to %(high).4f") % {"low": value[0], "high": value[1]}
         case "shares":
-            return _("%(low).1f to %(high).1f %%") % {"low": 100 * value[0], "high": 100 * value[1]}
+            return _("%(low).1f to %(high).1f%%") % {"low": 100 * value[0], "high": 100 * value[1]}
         case "seconds":
             return _("%(seconds).1f s") % {"seconds": value}
         case "yes":
@@ -51,7 +52,7 @@ def shown(column: Column, value: Value) -> str:
 
 
 def _tested_shown(share: float, is_significant: bool, of: int) -> str:
-    text = _("%(percent).1f %%* (%(of)s)") if is_significant else _("%(percent).1f %% (%(of)s)")
+    text = _("%(percent).1f%%* (%(of)s)") if is_significant else _("%(percent).1f%% (%(of)s)")
     return text % {"percent": 100 * share, "of": f"{of:,}"}
 
 
@@ -80,8 +81,9 @@ def correction_name(correction: str) -> str:
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it matters."""
     value = 100 * share
-    text = f"{value:.0f}" if value in (0, 100) or 1 <= value <= 99 else f"{min(max(value, 0.1), 99.9):.1f}"
-    return _("%(percent)s\N{NO-BREAK SPACE}%%") % {"percent": text}
+    if value in (0, 100) or 1 <= value <= 99:
+        return in_percent(share, ".0f")
+    return in_percent(min(max(share, 0.001), 0.999), ".1f")
 
 
 def named_first(names: list[str]) -> str:

@@ -29,13 +29,13 @@ def page() -> str:
 
 
 def _default(field: Any) -> str:
-    from core.percent import ShareField
+    from core.percent import ShareField, in_percent
 
     value = field.get_default()
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(field, ShareField) and value is not None:
-        return f"{100 * float(value):g} %"
+        return in_percent(value)
     return str(dict(field.flatchoices).get(value, "" if value is None else value))
 
 

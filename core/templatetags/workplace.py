@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _lazy
 
 from core.lists import Listing
 from core.models import Lab
+from core.percent import in_percent
 from core.roles import may_change
 
 register = template.Library()
@@ -105,8 +106,8 @@ def seconds(value: float | None) -> str:
 
 @register.filter
 def share(value: float | None) -> str:
-    """A share from 0 to 1 as `43 %`; a dash where there is none."""
-    return "–" if value is None else _("%(percent).0f %%") % {"percent": value * 100}
+    """A share from 0 to 1 as `43%`; a dash where there is none."""
+    return "–" if value is None else in_percent(value, ".0f")
 
 
 @register.filter

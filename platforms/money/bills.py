@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from core.money import CENT
+from core.percent import in_percent
 from platforms.models import Publication
 from platforms.money.protocol import Money
 from platforms.registry import adapter_of
@@ -57,7 +58,7 @@ class Bill(NamedTuple):
         """Rewards, bonuses where the reward is paid in two parts, fees, and work done again."""
         count = self.assignments
         bonuses = [Line(_("Bonuses"), _("if everyone finishes"), count, self.bonus, self.bonus * count)]
-        again = _("%(rate)s %% (assumed)") % {"rate": f"{self.redo_rate * 100:f}".rstrip("0").rstrip(".")}
+        again = _("%(rate)s (assumed)") % {"rate": in_percent(self.redo_rate)}
         twice = _("%(n)d of them by a second person") % {"n": self.repeated}
         return [
             Line(_("Rewards"), twice if self.repeated else "", count, self.listed, self.listed * count),
@@ -186,4 +187,4 @@ def _fees_in_words(publication: Publication, adapter: Money, max_assignments: in
         return adapter.fees_in_words(max_assignments)
     if not rate:
         return _("none for people who come by a link or from a panel")
-    return _("%(percent)s %%, as set for this campaign") % {"percent": f"{rate * 100:f}".rstrip("0").rstrip(".")}
+    return _("%(rate)s, as set for this campaign") % {"rate": in_percent(rate)}

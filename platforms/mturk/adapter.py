@@ -11,6 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from core.percent import in_percent
 from platforms.adapter import Adapter, NotTold
 from platforms.calls import Answer
 from platforms.demands import PAPER
@@ -125,13 +126,10 @@ class MTurkAdapter(Adapter, HitLists):
         return Decimal(answer["AvailableBalance"])
 
     def fees_in_words(self, max_assignments: int) -> str:
-        words = {"percent": _percent(FEE), "double": _percent(2 * FEE)}
+        words = {"rate": in_percent(FEE), "double": in_percent(2 * FEE)}
         if max_assignments >= LARGE:
-            return (
-                _("%(double)s %% of rewards, because a HIT has ten assignments or more; %(percent)s %% of bonuses")
-                % words
-            )
-        return _("%(percent)s %% of each payment") % words
+            return _("%(double)s of rewards, because a HIT has ten assignments or more; %(rate)s of bonuses") % words
+        return _("%(rate)s of each payment") % words
 
     def who_adds_money(self) -> str:
         return _("Buy prepaid HITs on the requester site of Mechanical Turk, under “My Account”.")
@@ -278,10 +276,6 @@ class MarketplaceAdapter(MTurkAdapter, Deposits, Inbox, HitNotifications):
             )
             for row in answer["Messages"]
         ]
-
-
-def _percent(share: Decimal) -> str:
-    return f"{share * 100:f}".rstrip("0").rstrip(".")
 
 
 def _time(value: Any) -> datetime | None:

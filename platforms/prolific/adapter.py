@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 
 from core.errors import BadRequest, NotNow, Refused
 from core.money import CENT, CURRENCIES, DOLLARS, POUNDS
+from core.percent import in_percent
 from core.sealing import SealedOtherwise, unseal
 from platforms.adapter import Adapter, NotTold, Trouble
 from platforms.arriving import may_be_an_id
@@ -358,8 +359,7 @@ class ProlificAdapter(Adapter, Studies, Filters, TestRuns, Inbox, LabAccounts):
         return (amount * self.account.fee_share).quantize(CENT, rounding=ROUND_HALF_UP)
 
     def fees_in_words(self, max_assignments: int) -> str:
-        percent = f"{(self.account.fee_share * 100).quantize(CENT):f}".rstrip("0").rstrip(".")
-        return _("%(percent)s %% of each payment, tax included") % {"percent": percent}
+        return _("%(rate)s of each payment, tax included") % {"rate": in_percent(self.account.fee_share)}
 
     def who_adds_money(self) -> str:
         return _("Add money to the workspace at Prolific, under “Finances”.")

@@ -1,4 +1,4 @@
-"""How a visit ends at Prolific: completion codes, and a share of the reward, 8 to 99 %, for whoever left early where a
+"""How a visit ends at Prolific: completion codes, and a share of the reward, 8 to 99%, for whoever left early where a
 study can pay it. Codes prove nothing: one leak tells everybody.
 """
 

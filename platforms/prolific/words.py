@@ -118,9 +118,9 @@ _STUDY = {
     "How long a HIT is offered. It can be extended.": "Not used: a study is open until it is paused or completed.",
     "After this time, the platform takes the HIT back.": "After this time, Prolific offers the place to somebody else.",
     "Separated by commas. Workers search by them.": "Not used: Prolific's studies have no keywords.",
-    "The paper used workers in the US with more than 10,000 approved tasks and at least 97 % approved. On a new "
+    "The paper used workers in the US with more than 10,000 approved tasks and at least 97% approved. On a new "
     "marketplace, perhaps nobody meets this: the next page says how many do.": (
-        "The paper used people in the US with more than 10,000 approved tasks and at least 97 % approved. The next "
+        "The paper used people in the US with more than 10,000 approved tasks and at least 97% approved. The next "
         "page says how many participants meet this."
     ),
     "The last one is made %(number)s times, with each HIT's own question and annotation; the one for the first HIT is "

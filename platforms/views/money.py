@@ -25,6 +25,7 @@ from core.errors import BadRequest, NotYours
 from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists
 from core.money import CURRENCIES, counted, in_currency
+from core.percent import in_percent
 from core.roles import Right, labs_of, may, needs, require
 from core.snapshot import one_moment
 from platforms import jobs as platform_jobs
@@ -287,7 +288,7 @@ def lab_account(request: Request, pk: int, platform: str) -> HttpResponse:
         "stored": stored,
         "notifications": said_of(getattr(stored, "hook", None)),
         "currency": CURRENCIES[stored.currency] if stored else "",
-        "fee": f"{stored.fee_share * 100:.2f}".rstrip("0").rstrip(".") if stored else "",
+        "fee": in_percent(stored.fee_share) if stored else "",
         "form": form,
     }
     return render(request, "platforms/lab_account.html", context, status=status_of(form))

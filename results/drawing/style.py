@@ -45,12 +45,12 @@ def _shorter(name: str, length: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percent, not to be broken across lines; what is not quite all or nothing does not become so."""
+    """A share in whole percent; what is not quite all or nothing does not become so."""
     if 0 < share < 0.005:
-        return "<1\u00a0%"
+        return "<1%"
     if 0.995 <= share < 1:
-        return ">99\u00a0%"
-    return f"{share:.0%}".replace("%", "\u00a0%")
+        return ">99%"
+    return f"{share:.0%}"
 
 
 def mean_and_interval(mean: float, t: Sequence[float | None] | None) -> str:

@@ -261,8 +261,8 @@ def _how_often(category: Category) -> str:
     low, high = category.interval
     decided = category.for_qrel + category.against
     return ngettext(
-        "%(share)s of %(decided)s decided comparison (95 %% interval %(low)s to %(high)s, p = %(p)s)",
-        "%(share)s of %(decided)s decided comparisons (95 %% interval %(low)s to %(high)s, p = %(p)s)",
+        "%(share)s of %(decided)s decided comparison (95%% interval %(low)s to %(high)s, p = %(p)s)",
+        "%(share)s of %(decided)s decided comparisons (95%% interval %(low)s to %(high)s, p = %(p)s)",
         decided,
     ) % {
         "share": percent(category.share),

@@ -138,7 +138,7 @@ def sentences(data: Passages) -> Iterator[str]:
         assert most.share is not None and most.interval is not None
         yield _(
             "Of the pooled runs, %(run)s agrees most often with people about the order of passages: in %(share)s of "
-            "the judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s; 95 %% interval %(low)s to "
+            "the judged pairs with both passages in its top %(top)d (%(alike)s of %(both)s; 95%% interval %(low)s to "
             "%(high)s)."
         ) % {
             "run": most.run,

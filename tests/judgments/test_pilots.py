@@ -179,7 +179,7 @@ def test_the_page_says_what_the_pilot_taught(client: Client, rita: User, piloted
     assert lessons.agreement.pairs == 2
     assert len(lessons.seconds) == 3
     page = client.get(address).content.decode()
-    assert "1 of 5 finished assignments (20 %)" in page
+    assert "1 of 5 finished assignments (20%)" in page
     assert "Launch the remaining 4 HITs" in page
     client.force_login(factories.user("sam"))
     assert client.get(address).status_code == 404

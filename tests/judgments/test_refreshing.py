@@ -89,7 +89,7 @@ def test_progress_goes_on_by_itself_and_says_aloud_only_what_has_changed(
     factories.do(alice, campaign)
     next_turn(ritas)
     expect(meter).to_have_attribute("value", "1")
-    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is open. 33 % of the HITs are done.")
+    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is open. 33% of the HITs are done.")
     expect(ritas.locator(HIDDEN)).to_have_attribute("role", "status")
     looks_right(ritas)
 
@@ -155,7 +155,7 @@ def test_the_overview_agrees_with_itself_from_packing_to_the_end(
     campaigns.update(state=Campaign.State.OPEN)
     agrees(ritas)
     expect(ritas.locator(".head .state")).to_have_text("open")
-    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is open. 0 % of the HITs are done.")
+    expect(ritas.locator(HIDDEN)).to_have_text("The campaign is open. 0% of the HITs are done.")
     expect(ritas.get_by_role("button", name="Pause")).to_be_visible()
     expect(ritas.get_by_text("being packed")).to_have_count(0)
 

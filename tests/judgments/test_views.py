@@ -141,8 +141,8 @@ def test_an_open_campaign_shows_how_far_how_good_and_how_much(
 ) -> None:
     judgment_jobs.make_exports()
     text = text_of(page, "campaigns:campaign", campaign.pk)
-    assert "3 of 7 (43 %)" in text
-    assert "1 of 3 (33 %)" in text
+    assert "3 of 7 (43%)" in text
+    assert "1 of 3 (33%)" in text
     assert "1 barred" in text
     assert "To be paid $4.00" in text
     assert "Preferred the off-topic passage in 2 of 2 test pairs." in text
@@ -300,7 +300,7 @@ def test_the_campaigns_page_computes_nothing(
     for name in ("pools", "waiting", "preferences"):
         monkeypatch.setattr(Evidence, name, property(refuse))
     text = text_of(page, "campaigns:campaign", campaign.pk)
-    assert "3 of 7 (43 %)" in text
+    assert "3 of 7 (43%)" in text
     assert "Queries with one best known answer: 2 of 4; still without all their judgments: 2." in text
 
 

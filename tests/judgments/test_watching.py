@@ -125,7 +125,7 @@ def test_what_is_counted_moves_with_every_accepted_assignment(
     campaign = factories.campaign(collection, overlap=2)
     factories.do(factories.worker(campaign, "first"), campaign)
     page = client.get(reverse("campaigns:campaign", args=[campaign.pk])).text
-    assert "0 of 1 (0 %)" in page and "Assignments: 1 accepted, 1 more needed." in page
+    assert "0 of 1 (0%)" in page and "Assignments: 1 accepted, 1 more needed." in page
 
 
 def test_the_cost_at_the_end_has_what_a_pilot_holds_back(halfway: Campaign) -> None:

@@ -131,7 +131,7 @@ def test_the_papers_requirements_keep_out_who_does_not_meet_them(marketplace: Ma
             },
         ],
     )["HITId"]
-    good = {"vouched_approved": 10_001, "vouched_rejected": 309}  # 97.005 %
+    good = {"vouched_approved": 10_001, "vouched_rejected": 309}  # 97.005%
 
     marketplace.worker(**good).accept(hit_id)
     for bad in (good | {"country": "CA"}, good | {"vouched_approved": 10_000}, good | {"vouched_rejected": 320}, {}):

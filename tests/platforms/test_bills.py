@@ -81,7 +81,7 @@ def test_people_who_come_by_a_link_cost_no_fees_once_the_campaign_has_started(
     assert (bill.fees, bill.total) == (0, Decimal("8.00")) and adds_up(bill)
     client.force_login(rita)
     page = client.get(reverse("campaigns:plan", args=[campaign.pk])).content.decode()
-    assert "none for people who come by a link or from a panel" in page and "20 % of each payment" not in page
+    assert "none for people who come by a link or from a panel" in page and "20% of each payment" not in page
     assert client.get(reverse("platforms:costs")).context["rows"][0].amounts.expected == bill.total
     terms = client.get(reverse("platforms:terms", args=[campaign.pk])).context["bill"]
     assert terms.fees == Decimal("1.20")  # where it would be published

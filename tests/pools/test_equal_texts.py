@@ -425,7 +425,7 @@ def test_pages_show_other_ids_and_nearly_equal_texts(judged: Campaign, client: C
     assert "3 passages of the collection have the text of a pooled passage under another id." in page
     pool = judged.pools.get(query__qid="q2")
     assert f'<a href="/campaigns/{judged.pk}/queries/{pool.pk}/">q2</a>' in page
-    assert '<td class="code">p6</td><td class="code">p7</td><td class="number">95 %</td>' in page
+    assert '<td class="code">p6</td><td class="code">p7</td><td class="number">95%</td>' in page
     pool = judged.pools.get(query__qid="q1")
     page = client.get(f"/campaigns/{judged.pk}/queries/{pool.pk}/").content.decode()
     assert "The same text is also in the collection as p3, p4, p9." in page

@@ -567,7 +567,7 @@ def test_a_draft_is_deleted_and_a_started_campaign_kept(
 def test_the_list_shows_how_far_campaigns_are(page: Client, campaign: Campaign) -> None:
     text = page.get(reverse("campaigns:campaigns")).content.decode()
     assert "pilot" in text
-    assert "of 3 (0 %)" in text
+    assert "of 3 (0%)" in text
     assert '<td class="number">7</td>' in text
 
 

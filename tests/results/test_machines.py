@@ -134,7 +134,7 @@ def test_the_page_shows_each_machine_beside_people_and_its_files_name_it(member:
     assert "Not all of these have been compared yet." in member.get(page).content.decode()
     result_jobs.compare_machines()
     html = member.get(page).content.decode()
-    assert "75.0 %" in html and "30.1 to 95.4 %" in html
+    assert "75.0%" in html and "30.1 to 95.4%" in html
     assert "Not all of these" not in html
     assert page in member.get(reverse("results:results", args=[judged.pk])).content.decode()
 

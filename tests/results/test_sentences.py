@@ -33,11 +33,11 @@ def said(data: dict[str, Any]) -> str:
 def test_a_winner_comes_with_its_coverage_and_how_often_it_is_first() -> None:
     same = results(ada=(1, 1), ben=(2, 2), cleo=(3, 3))
     assert headline(same).replace("\N{NO-BREAK SPACE}", " ") == (
-        "ada is first on both qrels (40 of 53 queries so far; the probability that it really is first is 51 %)."
+        "ada is first on both qrels (40 of 53 queries so far; the probability that it really is first is 51%)."
     )
     other = results(answered=53, ada=(3, 1), ben=(1, 2), cleo=(2, 3))
     assert headline(other).replace("\N{NO-BREAK SPACE}", " ") == (
-        "ada is now first (all 53 queries; the probability that it really is first is 51 %); it was at rank 3 before. "
+        "ada is now first (all 53 queries; the probability that it really is first is 51%); it was at rank 3 before. "
         "ben was first and is now at rank 2."
     )
     other["ranks"] = None  # as in designs whose ranks are not resampled
@@ -62,7 +62,7 @@ def test_runs_that_tie_are_named_as_a_tie() -> None:
 def test_no_run_is_called_first_while_less_than_half_of_the_queries_have_answers() -> None:
     few = results(answered=2, ada=(1, 1), ben=(1, 1), cleo=(1, 1))
     assert headline(few).replace("\N{NO-BREAK SPACE}", " ") == (
-        "There are best known answers for 2 of 53 queries so far. No run is called first until 50 % of the queries "
+        "There are best known answers for 2 of 53 queries so far. No run is called first until 50% of the queries "
         "have them."
     )
     for words in ("is first", "be first", "now first", "for first", "keep their ranks"):

@@ -224,8 +224,8 @@ def test_a_champion_check_says_whether_the_qrels_are_beaten(page: Client, lab: L
     assert "only returns the qrel first in 1 of the 3 judged queries (category A), and another passage in 2" in text
     assert (
         "Where only returns another passage than the qrel first (category B), people preferred that passage to the "
-        "qrel in 100 % of 2 decided comparisons "
-        "(95 % interval 16 % to 100 %, p = 0.5000); that is not significantly different from one half."
+        "qrel in 100% of 2 decided comparisons "
+        "(95% interval 16% to 100%, p = 0.5000); that is not significantly different from one half."
     ) in text
     assert "Champion check" in text
     data = Result.objects.get().data
@@ -266,7 +266,7 @@ def test_the_finding_comes_first_then_table_and_picture_and_the_way_to_what_is_b
         "How sure The run that is most likely to be first is minilm",
         "Run against run",
         "Passage against passage There are 31 preference qrels for 27 queries",
-        "People 39 of 39 test pairs were passed (100 %).",
+        "People 39 of 39 test pairs were passed (100%).",
         "There are only 27 queries.",
         "How certain the answers are cannot be known from these judgments",
     ]
@@ -293,11 +293,11 @@ def test_the_finding_comes_first_then_table_and_picture_and_the_way_to_what_is_b
             [
                 "one for 25 queries, three for 2, where a deadlock left several equally good.",
                 "In 12 of 27 queries, no original qrel is among the best known answers.",
-                "The preference qrels won 92 % of their judgments",
+                "The preference qrels won 92% of their judgments",
                 "Who orders passages as people do",
             ],
         ),
-        ("people", ["39 of 39 test pairs were passed (100 %).", "Along a HIT"]),
+        ("people", ["39 of 39 test pairs were passed (100%).", "Along a HIT"]),
     ],
 )
 def test_each_subject_has_its_sentences_figures_and_tables_on_one_page(
@@ -468,8 +468,8 @@ def test_pairs_are_paged_and_narrowed_to_a_run(researcher: Client, demo: Campaig
 def test_the_least_certain_queries_come_first_and_lead_to_their_pages(researcher: Client, demo: Campaign) -> None:
     table = researcher.get(address("table", demo, "stability")).context["shown"]
     stability = Result.objects.get(campaign=demo).data["stability"]
-    assert table.rows[0][2].text == f"{100 * min(row['share'] for row in stability):.1f} %"
-    assert table.rows[-1][2].text == f"{100 * max(row['share'] for row in stability):.1f} %"
+    assert table.rows[0][2].text == f"{100 * min(row['share'] for row in stability):.1f}%"
+    assert table.rows[-1][2].text == f"{100 * max(row['share'] for row in stability):.1f}%"
     pool = demo.pools.get(query__qid=table.rows[0][0].text)
     assert table.rows[0][0].address == reverse("results:query", args=[demo.pk, pool.pk])
 
@@ -587,8 +587,8 @@ def test_significance_is_marked_in_every_form_and_the_foot_stays_last() -> None:
     ]
     assert as_tex(TESTED).splitlines()[5:] == [
         r"x & -- & -- \\",
-        r"y & \textbf{75.0 \%* (8)} & 50.0 to 90.0 \% \\",
-        r"z & 50.0 \% (1,200) & -- \\",
+        r"y & \textbf{75.0\%* (8)} & 50.0 to 90.0\% \\",
+        r"z & 50.0\% (1,200) & -- \\",
         r"\hline",
         r"Runs beaten & 1 & -- \\",
         r"\hline",
@@ -681,7 +681,7 @@ def test_the_error_rate_is_taken_from_agreement(page: Client, collection: Any) -
     assert "from 7 comparisons), from how far workers agree" in text_of(page, address("plan", campaign))
     assert "too few to plan by" in text_of(page, address("plan", campaign))
     assert "how far workers agree" in text_of(page, address("plan", campaign))
-    assert "On the 7 pairs that several workers judged, two workers agree in 100 % of the cases" in text_of(
+    assert "On the 7 pairs that several workers judged, two workers agree in 100% of the cases" in text_of(
         page, address("subject", campaign, "people")
     )
 
@@ -751,7 +751,7 @@ def test_the_settings_of_results_can_be_changed_and_have_them_computed_again(
     refreshing.result_refresh(campaign=judged)
     after = Result.objects.get(campaign=judged).data
     assert after["error_rate"] == 0.343
-    assert "Each judgment is wrong in 34.3 % of the cases" in text_of(client, address("subject", judged, "certainty"))
+    assert "Each judgment is wrong in 34.3% of the cases" in text_of(client, address("subject", judged, "certainty"))
     assert (after["compare"]["k"], after["compare_original"]["k"], after["k"]) == (1, 1, 10)
     changed: dict[str, None] = dict.fromkeys(("corrected", "with_judges"))
     for row, was in zip(after["leaderboard"], before["leaderboard"], strict=True):
@@ -821,7 +821,7 @@ def test_which_runs_are_compared_is_chosen_among_the_settings(researcher: Client
     text = text_of(researcher, address("table", demo, "pairs"))
     assert "0.05 over 10 pairs of runs, those compared here (Holm)" in text
     assert "For the test of ranking, it takes p <" in text
-    assert "the run is worse in the other by less than 2 % of the queries, or 0.02 of RR@10" in text
+    assert "the run is worse in the other by less than 2% of the queries, or 0.02 of RR@10" in text
     assert "(Holm)" in text_of(researcher, address("table", demo, "win-pairs"))
     assert "10 rows." in text
     assert "Of 10 pairs of runs (each run with the baseline bm25) of different teams" in text_of(

@@ -407,14 +407,14 @@ def test_the_count_of_pairs_follows_a_decision_on_data_at_once(
     calls: list[tuple[object, ...]] = []
     monkeypatch.setattr(judgment_jobs.make_exports, "delay", lambda *args: calls.append(args))
     page, review = (reverse(name, args=[twice.pk]) for name in ("campaigns:campaign", "review:review"))
-    assert "7 of 7 (100 %)" in client.get(page).text and "being recounted" not in client.get(page).text
+    assert "7 of 7 (100%)" in client.get(page).text and "being recounted" not in client.get(page).text
     chosen = {"row": [works[0].pk], "action": "exclude", "why": "Careless.", "expected": "1 0.00"}
     assert client.post(review, chosen).status_code == 303
     assert calls == [()]
     assert "being recounted" in client.get(page).text
     Export.objects.update(rests_until=timezone.now())
     judgment_jobs.make_exports()
-    assert "0 of 7 (0 %)" in client.get(page).text and "being recounted" not in client.get(page).text
+    assert "0 of 7 (0%)" in client.get(page).text and "being recounted" not in client.get(page).text
     address = reverse("review:assignment", args=[twice.pk, works[0].pk])
     assert client.post(address, {"why": "I read it.", "decision": "restore"}).status_code == 303
     assert calls == [(), ()]

@@ -93,7 +93,7 @@ def test_a_campaigns_page_shows_how_far_packing_is_and_asks_again_by_itself(
     assert "Waiting to start." in waiting and 'data-refresh="3"' in waiting
     monkeypatch.setattr(task_services, "copy_rows", copy_and_look)
     task_jobs.pack_waiting_campaigns()
-    assert "Storing the items of the HITs" in pages[0] and "9 of 9 (100 %)" in pages[0]
+    assert "Storing the items of the HITs" in pages[0] and "9 of 9 (100%)" in pages[0]
     assert 'data-refresh="3"' not in client.get(f"/campaigns/{first.pk}/").content.decode()
 
 

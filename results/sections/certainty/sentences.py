@@ -15,13 +15,13 @@ def sentences(data: Certainty) -> Iterator[str]:
         first = max(data.ranks, key=lambda row: row.first)
         yield _(
             "The run that is most likely to be first is %(run)s, with a probability of %(share)s; "
-            "its rank is %(low)d to %(high)d with 95 %% confidence."
+            "its rank is %(low)d to %(high)d with 95%% confidence."
         ) % {"run": first.run, "share": percent(first.first), "low": first.low, "high": first.high}
     if data.resampled and data.resampled.answers and data.error_source != "assumed":
         answers, settled, fragile = (data.resampled.answers, data.resampled.settled, data.resampled.fragile)
         yield ngettext(
-            "One passage alone is the best answer of %(count)s query of %(all)s with a probability of 90 %% or more.",
-            "One passage alone is the best answer of %(count)s queries of %(all)s with a probability of 90 %% or more.",
+            "One passage alone is the best answer of %(count)s query of %(all)s with a probability of 90%% or more.",
+            "One passage alone is the best answer of %(count)s queries of %(all)s with a probability of 90%% or more.",
             settled,
         ) % {"count": f"{settled:,}", "all": f"{answers:,}"}
         if fragile and data.overlap > 1:  # with one judgment a pair, one decides nearly always

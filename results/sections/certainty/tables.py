@@ -2,6 +2,7 @@
 
 from django.utils.translation import gettext as _
 
+from core.percent import in_percent
 from results.sections.certainty import Certainty
 from results.tables import Column, Table, row_of
 
@@ -46,9 +47,9 @@ def reversed_table(data: Certainty) -> Table | None:
         "this chance, %(draws)s times, and every tournament is played again. A conclusion survives that holds in "
         "%(survives)s of the draws or more. Queries are not resampled here."
     ) % {
-        "share": f"{100 * part.share:g}\N{NO-BREAK SPACE}%",
+        "share": in_percent(part.share),
         "draws": f"{part.draws:,}",
-        "survives": f"{100 * part.survives:g}\N{NO-BREAK SPACE}%",
+        "survives": in_percent(part.survives),
     }
     return Table("reversed", _("If some judgments were reversed"), about, columns, rows, per_run=("upper", "lower"))
 
@@ -91,15 +92,15 @@ def stability_table(data: Certainty) -> Table | None:
 def _by_rate(data: Certainty) -> str:
     """How often a judgment is wrong, and how that is known."""
     assert data.error_rate is not None and data.error_source
-    rate, compared = f"{100 * data.error_rate:.3g}", f"{data.error_compared:,}"
+    rate, compared = in_percent(data.error_rate, ".3g"), f"{data.error_compared:,}"
     by_source = {
-        "given": _("Each judgment is wrong in %(share)s %% of the cases, as the settings say."),
+        "given": _("Each judgment is wrong in %(share)s of the cases, as the settings say."),
         "repeated": _(
-            "A judgment is wrong in about %(share)s %% of the cases, by all judgments together, among them pairs that "
+            "A judgment is wrong in about %(share)s of the cases, by all judgments together, among them pairs that "
             "were judged several times (%(compared)s comparisons)."
         ),
         "assumed": _(
-            "A judgment is wrong in about %(share)s %% of the cases, if people err as is assumed: too few pairs were "
+            "A judgment is wrong in about %(share)s of the cases, if people err as is assumed: too few pairs were "
             "judged several times to know."
         ),
     }

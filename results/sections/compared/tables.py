@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
+from core.percent import in_percent
 from evaluation.statistics.comparing import Compared, Comparison
 from results.sections.compared import Chosen, Comparisons
 from results.tables import Column, Table, Value
@@ -71,8 +72,8 @@ def pairs_table(data: Comparisons) -> Table | None:
     if compared.margin:
         about += " " + _(
             "To do no harm is also shown here: by a one-sided t-test, the run is worse in the other by less than "
-            "%(percent)s\u00a0%% of the queries, or %(margin)s of %(rr)s."
-        ) % {"percent": f"{100 * compared.margin:g}", "margin": f"{compared.margin:g}", "rr": rr}
+            "%(percent)s of the queries, or %(margin)s of %(rr)s."
+        ) % {"percent": in_percent(compared.margin), "margin": f"{compared.margin:g}", "rr": rr}
     if short := {run: longest for run, longest in sorted(compared.lists.items()) if longest < compared.k}:
         named = ", ".join(f"{run} ({longest})" for run, longest in short.items())
         about += " " + _("Some runs have lists shorter than %(k)d, and what is below counts as missed: %(named)s.") % {
