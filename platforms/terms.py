@@ -65,14 +65,13 @@ def publication_by_link(campaign: Campaign) -> Publication:
 
 def publication_likely(campaign: Campaign) -> Publication:
     """The campaign's publication. Without one, and not stored: what a draft would start from at our own marketplace;
-    once the campaign has started, the terms for people who come by a link.
+    from its start on, the terms for people who come by a link.
     """
     publication = Publication.objects.filter(campaign=campaign).first()
     if publication is not None:
         publication.campaign = campaign
         return publication
-    started = campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING)
-    return publication_by_link(campaign) if started else publication_unsaved(campaign)
+    return publication_unsaved(campaign) if campaign.state == Campaign.State.DRAFT else publication_by_link(campaign)
 
 
 def publication_to_reach(campaign: Campaign) -> Publication:

@@ -87,6 +87,15 @@ def test_people_who_come_by_a_link_cost_no_fees_once_the_campaign_has_started(
     assert terms.fees == Decimal("1.20")  # where it would be published
 
 
+def test_without_a_platform_a_campaign_costs_the_same_while_it_is_packed_and_once_it_is_open(
+    campaign: Campaign,
+) -> None:
+    likely = campaign_bill(publication_likely(campaign))
+    Campaign.objects.update(state="packing")
+    campaign.refresh_from_db()
+    assert campaign_bill(publication_likely(campaign)) == likely
+
+
 def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_own(
     collection: Collection, client: Client, rita: User
 ) -> None:
