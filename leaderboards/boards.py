@@ -11,6 +11,7 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.errors import NotNow, Refused
 from core.models import Lab, User
@@ -363,7 +364,11 @@ def _check_fit(half: str, files: Mapping[str, tuple[str, bytes]]) -> None:
     qrels = read_qrels(io.BytesIO(content), name=qrels_name)
     unknown = [query for query in qrels.queries if query not in ids]
     if unknown:
-        text = _("%(count)s queries that %(file)s does not have, the first is “%(query)s”.")
+        text = ngettext(
+            "%(count)d query that %(file)s does not have: “%(query)s”.",
+            "%(count)d queries that %(file)s does not have, the first is “%(query)s”.",
+            len(unknown),
+        )
         raise BadInput(qrels_name, None, text % {"count": len(unknown), "file": queries_name, "query": unknown[0]})
     if not any(qrels.relevant("all").values()):
         raise BadInput(qrels_name, None, _("no passage is relevant (grade 1 or above) for any query."))

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from core.alarms import alarm_raise, alarm_settle, in_words
 from core.locks import alone
@@ -318,8 +319,12 @@ def _end(running: RunningComparison, balance: Decimal, at: datetime) -> LedgerCo
     sums = hits.aggregate(**{name: Sum(name, default=ZERO) for name in SUMS})
     comparison = Comparison(**sums, fees=totals(publication).fees, balance=balance, differences=words)
     if words:
-        text = phrase(publication, _("The platform's ledger differs on %(count)d HITs. %(first)s"))
-        sentence = text % {"count": count, "first": words[0]}
+        text = ngettext(
+            "The platform's ledger differs on %(count)d HIT. %(first)s",
+            "The platform's ledger differs on %(count)d HITs. %(first)s",
+            count,
+        )
+        sentence = phrase(publication, text) % {"count": count, "first": words[0]}
         alarm_raise(of=publication, kind=PlatformAlarm.LEDGER, text=sentence, at=at)
     else:
         alarm_settle(of=publication, kind=PlatformAlarm.LEDGER, at=at)

@@ -26,6 +26,9 @@ class Command(BaseCommand):
             raise CommandError("Name either assignments or a requester.")
         owner = requester_named(requester) if requester else None
         count = assignments_lapse(assignment_ids=assignment_ids, requester=owner)
-        subject = owner.account_id if owner else f"{len(assignment_ids)} assignments"
+        if owner is not None:
+            subject = owner.account_id
+        else:
+            subject = assignment_ids[0] if len(assignment_ids) == 1 else f"{len(assignment_ids)} assignments"
         audit_note(actor="lapse", action=AuditEvent.Action.LAPSE, subject=subject, count=count)
         self.stdout.write(f"{count} lapsed.")
