@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.fields import Key, ModelShape, of
-from api.shapes import FILE
+from api.shapes import FILE, LargeFile
 from leaderboards import models, teams
 from leaderboards.boards import NUMBERS, board_terms
 from leaderboards.metadata import FIELDS
@@ -38,7 +38,7 @@ class NewBoardSubmission(serializers.Serializer[Any]):
     team = serializers.CharField(max_length=16, help_text="The id of your team.")
     run_id = serializers.CharField(max_length=60, help_text="yyyymmdd-name, with the date of today (UTC).")
     policy = serializers.IntegerField(help_text="The number of the version that you have read and accept.")
-    package = FILE()
+    package = LargeFile()
 
 
 @of(models.SubmissionEvent, "state at note")

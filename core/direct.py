@@ -157,13 +157,20 @@ class _Ranges(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        end = min(self._at + len(buffer), self._size)
-        if end <= self._at:
-            return 0
-        part = _client().get_object(**_object(self._name), Range=f"bytes={self._at}-{end - 1}")["Body"].read()
+        part = self._fetch(min(self._at + len(buffer), self._size))
         buffer[: len(part)] = part
-        self._at += len(part)
         return len(part)
+
+    def readall(self) -> bytes:
+        return self._fetch(self._size)  # at once: RawIOBase asks for 8 KB at a time
+
+    def _fetch(self, end: int) -> bytes:
+        if end <= self._at:
+            return b""
+        answer = _client().get_object(**_object(self._name), Range=f"bytes={self._at}-{end - 1}")
+        part: bytes = answer["Body"].read()
+        self._at += len(part)
+        return part
 
 
 def _client() -> Any:

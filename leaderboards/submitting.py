@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
@@ -15,12 +16,15 @@ from django.utils.translation import ngettext
 
 from core.errors import NotNow, Refused
 from core.models import User
+from core.roles import NotAllowed
 from evaluation.boards.checking import check_metadata, id_problem
 from evaluation.boards.packages import Burnt, open_old_runs, refuse_burnt
 from evaluation.boards.sealing import BadKey, NotAPackage, NotOpened, read_label, seal
 from leaderboards import events
 from leaderboards.models import Board, BoardKey, DevScoring, Opening, Part, PolicyVersion, Season, Submission, Team
-from leaderboards.selectors import family, open_seasons, organizes, quota_of
+from leaderboards.selectors import boards_seen, family, open_seasons, organizes, quota_of
+from runs import sending
+from runs.sending import MEGABYTE, Received, Sending
 
 State = Submission.State
 DEV_SCORINGS_OPEN = 5  # of one person, that wait
@@ -84,6 +88,23 @@ def send_check(
     return policy, season_for(board, season, at)
 
 
+def too_large() -> str:
+    """Why what somebody sends is not taken, and what to do instead."""
+    text = _("What you sent is larger than %(most)s MB. Compress the runs with bz2, or send fewer passages a query.")
+    return text % {"most": settings.BOARD_UPLOAD_MEGABYTES}
+
+
+def sending_begin(*, user: User, name: str, size: int, at: datetime) -> Sending:
+    """Begin to send a package or a dev run straight to the bucket. Raises as `runs.sending.sending_begin` does, and
+    NotAllowed for whoever has no leaderboard.
+    """
+    if not boards_seen(user).exists():
+        raise NotAllowed(_("There is no lab or leaderboard that you can send files to."))
+    if size > settings.BOARD_UPLOAD_MEGABYTES * MEGABYTE:
+        raise Refused(too_large())
+    return sending.sending_begin(user=user, name=name, size=size, at=at, most=ARRIVALS_A_DAY)
+
+
 def submission_send(
     *,
     board: Board,
@@ -95,15 +116,16 @@ def submission_send(
     at: datetime,
     season: Season | None = None,
     name: str = "",
+    received: Received | None = None,
 ) -> Submission:
     """Take a sealed package in, to be evaluated. `policy_number` is that of the policy that the sender accepted, and
-    `name` the file's.
+    `name` the file's; it stays where it is if it was received in the bucket.
 
     Raises Refused, and NotNow where the policy does not allow a run now. Nothing is stored then.
     """
     refuse_key([name], package)
     key = _key_of(board, run_id, package)
-    return _store(board, team, season, run_id, package, key, policy_number, by, at)
+    return _store(board, team, season, run_id, package, key, policy_number, by, at, received)
 
 
 def submission_seal(
@@ -176,6 +198,7 @@ def _store(
     policy_number: int,
     by: User,
     at: datetime,
+    received: Received | None = None,
 ) -> Submission:
     submission = Submission(
         board=board,
@@ -193,16 +216,24 @@ def _store(
         submission.policy, submission.season = send_check(
             board=board, team=submission.team, run_id=run_id, policy_number=policy_number, by=by, at=at, season=season
         )
-        submission.package.save("package", ContentFile(package), save=False)
         try:
             with transaction.atomic():
-                submission.save()
+                _store_file(submission, "package", package, received)
         except IntegrityError as error:
-            default_storage.delete(str(submission.package.name))
+            if received is None:
+                default_storage.delete(str(submission.package.name))
             text = _("This id or this very package was submitted before. Choose another id, and seal the run again.")
             raise Refused(text) from error
         events.event_add(submission=submission, state=State.RECEIVED, by=by, at=at)
     return submission
+
+
+def _store_file(row: Submission | DevScoring, field: str, content: bytes, received: Received | None) -> None:
+    """Store a row with its file; one that is in the bucket already stays where it is."""
+    if received is not None:
+        sending.file_take(file=received, row=row, field=field)
+    else:
+        getattr(row, field).save("run", ContentFile(content))
 
 
 @transaction.atomic
@@ -273,7 +304,14 @@ def submission_withdraw(*, submission: Submission, why: str, by: User, at: datet
 
 @transaction.atomic
 def dev_scoring_ask(
-    *, season: Season, name: str, content: bytes, by: User, at: datetime, entry: Submission | None = None
+    *,
+    season: Season,
+    name: str,
+    content: bytes,
+    by: User,
+    at: datetime,
+    entry: Submission | None = None,
+    received: Received | None = None,
 ) -> DevScoring:
     """Have a run on the dev queries scored: no entry, no quota. Raises NotNow while five of a person's wait.
 
@@ -282,7 +320,7 @@ def dev_scoring_ask(
     """
     if entry is not None:
         _check_addable(entry, season, by)
-    return _ask(season, entry, Part.DEV, name, content, by, at)
+    return _ask(season, entry, Part.DEV, name, content, by, at, received)
 
 
 @transaction.atomic
@@ -322,12 +360,18 @@ def _check_addable(entry: Submission, season: Season, by: User) -> None:
 
 
 def _ask(
-    season: Season, entry: Submission | None, part: Part, name: str, content: bytes, by: User, at: datetime
+    season: Season,
+    entry: Submission | None,
+    part: Part,
+    name: str,
+    content: bytes,
+    by: User,
+    at: datetime,
+    received: Received | None = None,
 ) -> DevScoring:
     User.objects.select_for_update(of=("self",), no_key=True).get(pk=by.pk)
     if by.dev_scorings.filter(state=DevScoring.State.WAITING).count() >= DEV_SCORINGS_OPEN:
         raise NotNow(_("Five of your runs wait to be scored. Send the next when one is done."))
     row = DevScoring(season=season, entry=entry, part=part, asked_by=by, asked_at=at, name=name[-255:])
-    row.file.save("run", ContentFile(content), save=False)
-    row.save()
+    _store_file(row, "file", content, received)
     return row

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_ratelimit.decorators import ratelimit
 from kombu.exceptions import OperationalError
 
+from core import direct
 from core.errors import BadRequest, NotYours, Refused
 from core.http import Request, refuse_in, see_other
 from core.joining import invited_page
@@ -34,7 +35,8 @@ from leaderboards.boards import board_terms
 from leaderboards.forms import AddressForm, DevForm, MetadataForm, OldMetadataForm, OldRunsForm, SubmitForm, TeamForm
 from leaderboards.models import Board, Part, Submission, Team, TeamInvitation
 from leaderboards.public import sealing
-from runs.http import first_labs, is_too_large, refuse_too_large
+from runs import sending
+from runs.http import begin_to_send, first_labs, go_on_sending, is_too_large, refuse_too_large
 
 DEV_SHOWN = INVITATIONS_SHOWN = 20
 log = logging.getLogger(__name__)
@@ -126,6 +128,7 @@ def _board_for_all(request: HttpRequest, slug: str) -> Board:
 @needs(Right.SIGNED_IN)
 @csrf_exempt  # what is too large is refused before it is read; the rest is checked
 @require_http_methods(["GET", "POST"])
+@direct.sends_files
 def submit(request: Request, board_slug: str) -> HttpResponse:
     """Submit a run. What the policy does not allow now is said before anything is uploaded."""
     board = selectors.board_seen(request.user, board_slug)
@@ -145,7 +148,8 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
     obstacles = {team: submitting.obstacles(board=board, team=team, policy=policy, at=at) for team in teams}
     form, status = SubmitForm(board=board, teams=teams, policy=policy), 200
     if request.method == "POST":
-        form, status = SubmitForm(request.POST, request.FILES, board=board, teams=teams, policy=policy), 400
+        files = sending.files_of(request.FILES, request.POST, request.user)
+        form, status = SubmitForm(request.POST, files, board=board, teams=teams, policy=policy), 400
         if form.is_valid():
             try:
                 submission = _submitted(form, board, request.user)
@@ -165,6 +169,7 @@ def _submit_checked(request: Request, board: Board) -> HttpResponse:
         "has_season": selectors.open_seasons(board, at).exists(),
         "installing": sealing.installing(),
         "seal": sealing.seal_command(f"{board.slug}.json"),
+        "direct": direct.least_bytes(),
     }
     return render(request, "leaderboards/submit.html", context, status=status)
 
@@ -183,9 +188,8 @@ def _crumbs(board: Board) -> list[tuple[str, str]]:
 
 
 def _refuse_too_large(request: Request, board: Board) -> HttpResponse:
-    text = _("What you sent is larger than %(most)s MB. Compress the runs with bz2, or send fewer passages a query.")
-    refused = text % {"most": settings.BOARD_UPLOAD_MEGABYTES}
-    return refuse_too_large(request, "core/form.html", None, **too_large_page(request, board), refused=refused)
+    page = too_large_page(request, board)
+    return refuse_too_large(request, "core/form.html", None, **page, refused=submitting.too_large())
 
 
 def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
@@ -196,7 +200,10 @@ def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
     }  # fmt: skip
     submitting.send_check(**shared)  # before any file is read
     if values["package"]:
-        return submitting.submission_send(package=values["package"].read(), name=str(values["package"].name), **shared)
+        package = values["package"]
+        return submitting.submission_send(
+            package=package.read(), name=str(package.name), received=sending.as_received(package), **shared
+        )
     return submitting.submission_seal(
         metadata=form.metadata(values), dev=values["dev"].read(), evaluated=values["eval"].read(), **shared
     )
@@ -205,6 +212,7 @@ def _submitted(form: SubmitForm, board: Board, user: User) -> Submission:
 @needs(Right.SIGNED_IN)
 @csrf_exempt  # as of submit
 @require_http_methods(["GET", "POST"])
+@direct.sends_files
 def dev(request: Request, board_slug: str) -> HttpResponse:
     """Have runs on the dev queries scored, as often as somebody likes."""
     board = selectors.board_seen(request.user, board_slug)
@@ -235,7 +243,8 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
                     start(jobs.score_dev, row.pk)
                 return see_other("leaderboards:dev", board.slug, fragment="scored")
     elif request.method == "POST":
-        form, status = DevForm(request.POST, request.FILES, board=board, user=request.user), 400
+        files = sending.files_of(request.FILES, request.POST, request.user)
+        form, status = DevForm(request.POST, files, board=board, user=request.user), 400
         if form.is_valid():
             file = form.cleaned_data["file"]
             try:
@@ -244,6 +253,7 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
                     entry=form.cleaned_data.get("entry"),
                     name=str(file.name),
                     content=file.read(),
+                    received=sending.as_received(file),
                     by=request.user,
                     at=timezone.now(),
                 )
@@ -263,6 +273,7 @@ def _dev_checked(request: Request, board: Board) -> HttpResponse:
         "old": old,
         "rows": rows,
         "has_season": selectors.open_seasons(board, timezone.now()).exists(),
+        "direct": direct.least_bytes(),
     }
     return render(request, "leaderboards/dev.html", context, status=status)
 
@@ -275,6 +286,20 @@ def _old_runs_form(request: Request, board: Board) -> OldRunsForm | None:
     if request.method == "POST" and "old" in request.POST:
         return OldRunsForm(request.POST, request.FILES, board=board, auto_id="old_%s")
     return OldRunsForm(board=board, auto_id="old_%s")
+
+
+@needs(Right.SIGNED_IN)
+@require_POST
+def sending_begin(request: Request) -> HttpResponse:
+    """Begin to send a package or a dev run straight to the bucket."""
+    return begin_to_send(request, submitting.sending_begin)
+
+
+@needs(Right.SIGNED_IN)
+@require_POST
+def sending_continue(request: Request, token: str) -> HttpResponse:
+    """Go on with it."""
+    return go_on_sending(request, token)
 
 
 # --- teams

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib import messages
 from django.forms import Form
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -148,6 +148,29 @@ def refuse_too_large(request: Request, template: str, form: Form | None, **conte
     response = render(request, template, {"form": form, "refused": too_large(), **context}, status=413)
     response["Connection"] = "close"
     return response
+
+
+def begin_to_send(request: Request, begin: Callable[..., sending.Sending]) -> HttpResponse:
+    """Begin to send a file straight to the bucket, of which `name` and `size` are posted: where its parts go."""
+    name, size = request.POST.get("name", ""), request.POST.get("size", "")
+    bytes_of_it = int(size) if size.isdecimal() and len(size) < 19 else 0
+    return _sending_response(
+        lambda: begin(user=request.user, name=name, size=bytes_of_it, at=timezone.now()), status=201
+    )
+
+
+def go_on_sending(request: Request, token: str) -> HttpResponse:
+    """Where what is missing of a file goes; nowhere, once it is whole."""
+    return _sending_response(lambda: sending.sending_continue(token=token, user=request.user))
+
+
+def _sending_response(do: Callable[[], sending.Sending], status: int = 200) -> HttpResponse:
+    try:
+        state = do()
+    except Refused as error:
+        return JsonResponse({"error": str(error)}, status=error.status)
+    parts = [part._asdict() for part in state.parts]
+    return JsonResponse({**state._asdict(), "parts": parts}, status=status)
 
 
 def jobs_shown(request: Request, **which: object) -> Listing:

@@ -164,7 +164,7 @@ def file_store(*, upload: Upload, file: Opened) -> None:
     already, and storage's errors.
     """
     if isinstance(file, sending.Received):
-        sending.file_take(file=file, upload=upload)
+        sending.file_take(file=file, row=upload)
         return
     upload.file.name = Upload._meta.get_field("file").generate_filename(upload, upload.name)
     upload.save()

@@ -16,13 +16,14 @@ from django.conf import settings
 from django.core import signing
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.db.models import Model
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 
 from core import direct
 from core.errors import FileAway, NotNow, NotYours, Refused
 from core.models import User
-from runs.models import DirectUpload, Upload
+from runs.models import DirectUpload
 
 MEGABYTE = 1_000_000
 LONGEST = timedelta(days=1)  # from its beginning until a file has to be handed over
@@ -54,6 +55,11 @@ class Received(Sent):
         self.upload = upload
 
 
+def as_received(file: Sent) -> Received | None:
+    """A form's file, if it is one that was sent straight to the bucket."""
+    return file if isinstance(file, Received) else None
+
+
 class SendAgain(NotYours):
     """A token stands for no file that its bearer may use."""
 
@@ -68,9 +74,11 @@ def too_large() -> str:
     ) % {"megabytes": f"{settings.UPLOAD_MEGABYTES:,}"}
 
 
-def sending_begin(*, user: User, name: str, size: int, at: datetime) -> Sending:
-    """Begin to send a file of so many bytes. Raises Refused where it is empty or too large, where too many were begun,
-    and where files do not go to the bucket; FileAway if that does not answer.
+def sending_begin(*, user: User, name: str, size: int, at: datetime, most: int | None = None) -> Sending:
+    """Begin to send a file of so many bytes, one of at most so many that are not in use.
+
+    Raises Refused where it is empty or too large, where too many were begun, and where files do not go to the bucket;
+    FileAway if that does not answer.
     """
     if not settings.FILES_DIRECT:
         raise NotNow(_("This site takes files only together with the form that they belong to."))
@@ -79,7 +87,7 @@ def sending_begin(*, user: User, name: str, size: int, at: datetime) -> Sending:
         raise Refused(_("The file is empty, or has no name."))
     if size > settings.UPLOAD_MEGABYTES * MEGABYTE:
         raise Refused(too_large())
-    most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+    most = most or settings.DATA_UPLOAD_MAX_NUMBER_FILES
     if DirectUpload.objects.filter(user=user).count() >= most:
         text = _("You have begun to send %(count)s files that are not in use. They are deleted a day after they began.")
         raise Refused(text % {"count": most})
@@ -118,12 +126,12 @@ def files_of(files: Files, fields: Mapping[str, Any], user: User) -> Files:
 
 
 @transaction.atomic
-def file_take(*, file: Received, upload: Upload) -> None:
-    """Make a file's object that of an upload, which is stored. Raises SendAgain where it has been taken already."""
+def file_take(*, file: Received, row: Model, field: str = "file") -> None:
+    """Make a file's object that of a row, which is stored. Raises SendAgain where it has been taken already."""
     if not DirectUpload.objects.filter(pk=file.upload.pk).delete()[0]:
         raise _send_again()
-    upload.file.name = file.upload.file.name
-    upload.save()
+    setattr(row, field, file.upload.file.name)
+    row.save()
 
 
 def file_discard(*, file: Received) -> None:

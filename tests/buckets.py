@@ -31,6 +31,7 @@ class Gate(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Passing)
         self.server = server
         self.origins: set[str] = set()
+        self.requests = 0
         self.received = self.answered = 0  # bytes of content
         self.cut_at: int | None = None  # at how many received bytes the connection breaks, once
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
@@ -59,6 +60,7 @@ class _Passing(BaseHTTPRequestHandler):
 
     def do(self) -> None:
         """Pass a request on, and its answer back."""
+        self.server.requests += 1
         upstream = http.client.HTTPConnection(self.server.server, timeout=60)
         upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():

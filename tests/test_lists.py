@@ -243,6 +243,8 @@ NOT_PAGES = {
         "runs:job_cancel",
         "runs:sending_begin",
         "runs:sending_continue",
+        "leaderboards:sending_begin",
+        "leaderboards:sending_continue",
         "runs:files_read",
         "runs:files_discard",
         "runs:dataset_texts",

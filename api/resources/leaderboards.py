@@ -20,6 +20,7 @@ from leaderboards.models import Board, Submission, Team
 from leaderboards.public.archive import Archive
 from leaderboards.public.reading import published
 from leaderboards.selectors import Quota
+from runs import sending
 from runs.sending import MEGABYTE
 
 
@@ -162,7 +163,9 @@ class Boards(OfBoard):
             raise Refused(_("The package has more than %(most)s MB.") % {"most": most})
         about = {"board": board, "team": team, "run_id": sent["run_id"], "policy_number": sent["policy"]} | self.signed
         submitting.send_check(**about)  # before the package is read
-        submission = submitting.submission_send(package=package.read(), name=str(package.name), **about)
+        submission = submitting.submission_send(
+            package=package.read(), name=str(package.name), received=sending.as_received(package), **about
+        )
         soon(jobs.evaluate, submission.pk)
         return submission
 

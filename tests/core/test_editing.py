@@ -79,6 +79,8 @@ EXEMPT: dict[str, set[str]] = {
             "runs:dataset_new",
             "runs:sending_begin",
             "runs:sending_continue",
+            "leaderboards:sending_begin",
+            "leaderboards:sending_continue",
         ),
         *("runs:dataset_texts", "runs:files", "runs:files_read", "runs:run_upload", "pools:preferences_import"),
         *("judgments:judgments_import", "machines:machine_ask", "machines:machine_import", "results:ask"),
