@@ -16,6 +16,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 
 from core.audit.origin import acting, request_origin
+from core.direct import Redirect
 from core.errors import Refused
 from core.logs import REQUEST_ID
 from core.models import User
@@ -145,6 +146,19 @@ class RolesAreKept:
         elif getattr(view, "login_required", True):
             return typed.keep(request) or redirect_to_login(request.get_full_path())
         return None
+
+
+class HeadStaysHere:
+    """Answer HEAD without a redirect to a bucket, whose addresses are signed for GET."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.method == "HEAD" and isinstance(response, Redirect):
+            response.describe()
+        return response
 
 
 class RefusalsAsPages:

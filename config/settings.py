@@ -186,6 +186,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.middleware.HeadStaysHere",
     "config.middleware.RefusalsAsPages",
     "config.middleware.RolesAreKept",
 ]

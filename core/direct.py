@@ -43,15 +43,24 @@ def is_direct(size: int) -> bool:
 class Redirect(HttpResponseRedirect):
     """A redirect to a stored file, at an address that works for a minute, and for whoever has it: ask before."""
 
-    def __init__(self, name: str, *, filename: str, content_type: str) -> None:
+    def __init__(self, name: str, *, size: int, filename: str, content_type: str) -> None:
+        disposition = str(content_disposition_header(True, filename))
         answer = {
-            "ResponseContentDisposition": content_disposition_header(True, filename),
+            "ResponseContentDisposition": disposition,
             "ResponseContentType": content_type,
             "ResponseCacheControl": "private, no-store",
         }
         super().__init__(default_storage.url(name, parameters=answer, expire=SECONDS))  # type: ignore[call-arg]
         self["Cache-Control"] = "private, no-store"
         self.name = name
+        self._file = {"Content-Disposition": disposition, "Content-Type": content_type, "Content-Length": str(size)}
+
+    def describe(self) -> None:
+        """Say what the file is, instead of where."""
+        self.status_code = 200
+        del self["Location"]
+        for header, value in self._file.items():
+            self[header] = value
 
 
 def stored_file_response(
@@ -65,7 +74,7 @@ def stored_file_response(
     if is_direct(size):
         if not default_storage.exists(name):
             raise FileNotFoundError(name)
-        response = Redirect(name, filename=filename, content_type=content_type)
+        response = Redirect(name, size=size, filename=filename, content_type=content_type)
     else:
         content = default_storage.open(name)
         response = FileResponse(content, as_attachment=True, filename=filename, content_type=content_type)

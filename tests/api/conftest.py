@@ -30,12 +30,16 @@ class Program:
         address = address if address.startswith("/") else f"/api/v1/{address}"
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         sent: dict[str, Any] = {"headers": {"Authorization": f"Bearer {self.text}"} | named}
-        if method != "get":
+        if method not in ("get", "head"):
             sent |= {"data": "" if content is None else json.dumps(content), "content_type": "application/json"}
         return getattr(self.client, method)(address, **sent)
 
     def get(self, address: str, **headers: str) -> Any:
         return self._call("get", address, **headers)
+
+    def head(self, address: str, **headers: str) -> Any:
+        """What `get` would send, without its content."""
+        return self._call("head", address, **headers)
 
     def post(self, address: str, content: Any = None, **headers: str) -> Any:
         """Make or do something."""

@@ -123,6 +123,23 @@ def test_a_public_boards_files_come_from_the_bucket_and_hidden_ones_from_nowhere
     assert client.get(dev_qrels).status_code == client.get(whole).status_code == 404
 
 
+def test_a_program_that_asks_about_a_large_file_is_answered_by_the_site(
+    bucket: str, campaign: Campaign, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    factories.do(factories.worker(campaign, "Alice"), campaign)
+    export_refresh(campaign=campaign)
+    address = f"campaigns/{campaign.pk}/exports/judgments.jsonl"
+    through = Program(rita).get(address)
+    monkeypatch.setattr(direct, "LARGE", 1)
+    answer = Program(rita).head(address)
+    assert answer.status_code == 200 and "Location" not in answer and not answer.content
+    for header in ("Content-Length", "Content-Type", "Content-Disposition", "ETag"):
+        assert answer[header] == through[header]
+    download = fetch(Program(rita).get(address)["Location"])
+    assert answer["Content-Length"] == str(len(download.content))
+    assert Program(factories.user("stranger")).head(address).status_code == 404
+
+
 def test_files_in_a_folder_come_through_the_web_server(
     campaign: Campaign, rita: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
