@@ -9,6 +9,8 @@ from api.shapes import FILE, LargeFile
 from leaderboards import models, teams
 from leaderboards.boards import NUMBERS, board_terms
 from leaderboards.metadata import FIELDS
+from leaderboards.order_checks import Line
+from leaderboards.public.versions import Summary
 from leaderboards.selectors import Quota, printed
 from pools.models import Campaign
 
@@ -156,16 +158,12 @@ class SpotCheckNote(serializers.Serializer[Any]):
     note = serializers.CharField(max_length=2000)
 
 
+@of(Line, "id mean low high band rank_low rank_high")
 class OrderLine(serializers.Serializer[Any]):
     """An entry in a check of the order: its mean with the 95% interval, and its ranks on resampled queries."""
 
     id = serializers.CharField(help_text="Of the entry on the public page.")
-    mean = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
     band = serializers.IntegerField(help_text="Entries of one band do not differ significantly from its first.")
-    rank_low = serializers.IntegerField()
-    rank_high = serializers.IntegerField()
     first = serializers.FloatField(help_text="The share of samples in which it is the best.")
 
 
@@ -420,15 +418,13 @@ class UpkeepRoundShape(ModelShape):
     challengers = serializers.IntegerField(source="challengers.count")
 
 
+@of(Summary, "number why made_at answers added changed")
 class BoardVersionShape(serializers.Serializer[Any]):
     """A version of the preference qrels, as everybody sees it: of the dev queries alone."""
 
     number = serializers.IntegerField(source="version.number")
     why = serializers.CharField(source="version.why")
     made_at = serializers.DateTimeField(source="version.made_at")
-    answers = serializers.IntegerField()
-    added = serializers.IntegerField()
-    changed = serializers.IntegerField()
 
 
 @of(models.Board, "slug name about measures hits order fewer_refused is_public spot_checks correction")

@@ -1,7 +1,10 @@
 """What shapes are made of: fields that several have, and fields that come from what is shown."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from datetime import datetime
+from decimal import Decimal
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from django.db.models import Model
 from rest_framework import serializers
@@ -35,6 +38,16 @@ class Pseudonym(serializers.CharField):
         return pseudonym(self.context["view"].campaign, value)
 
 
+FIELDS: dict[type, type[serializers.Field[Any, Any, Any, Any]]] = {
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    str: serializers.CharField,
+    bool: serializers.BooleanField,
+    Decimal: Money,
+    datetime: serializers.DateTimeField,
+}
+
+
 class ModelShape(serializers.ModelSerializer[Any]):
     """The fields of a model that `of` names, then those that the class declares."""
 
@@ -42,17 +55,27 @@ class ModelShape(serializers.ModelSerializer[Any]):
         return list(dict.fromkeys([*self.Meta.fields, *declared_fields]))
 
 
-def of(model: type[Model], fields: str | Iterable[str] = "", **options: Any) -> Callable[[S], S]:
-    """Have a shape take these fields of a model. `options` are for REST framework's `Meta`; `optional` names fields
-    that may be left out.
+def of(source: type, fields: str | Iterable[str] = "", **options: Any) -> Callable[[S], S]:
+    """Have a shape take these fields of what it shows, but for those that it declares itself: a model, with `options`
+    for REST framework's `Meta`, of which `optional` names fields that may be left out; or a NamedTuple or dataclass.
     """
     names = fields.split() if isinstance(fields, str) else list(fields)
     optional = options.pop("optional", ())
     extra = options.pop("extra_kwargs", {}) | {name: {"required": False} for name in optional}
 
     def decorate(shape: S) -> S:
-        meta = {"model": model, "fields": names, "extra_kwargs": extra, **options}
-        shape.Meta = type("Meta", (), meta)  # type: ignore[attr-defined]
+        if issubclass(source, Model):
+            meta = {"model": source, "fields": names, "extra_kwargs": extra, **options}
+            shape.Meta = type("Meta", (), meta)  # type: ignore[attr-defined]
+        else:
+            kinds, declared = get_type_hints(source), shape._declared_fields
+            shape._declared_fields = {name: declared.get(name) or _field(kinds[name]) for name in names} | declared
         return shape
 
     return decorate
+
+
+def _field(kind: Any) -> serializers.Field[Any, Any, Any, Any]:
+    """A field for values of this type, or None besides."""
+    [only] = [each for each in get_args(kind) or [kind] if each is not NoneType]
+    return FIELDS[only](allow_null=only is not kind)

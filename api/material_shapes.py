@@ -12,6 +12,7 @@ from api.shapes import FILE, LargeFile
 from machines import machine_asking
 from machines.models import MachineAsking, MachineJudge
 from pools.models import Campaign
+from runs.catalogue import Listed
 from runs.models import Collection, OutsideScores, PreferenceImport
 from tasks import links
 from tasks.models import OutsidePanel, Worker
@@ -74,18 +75,15 @@ class OutsidePanelShape(ModelShape):
         return attrs
 
 
+@of(VisitRow, "person session outcome exit judged items owed came_at ended_at")
 class PanelSession(serializers.Serializer[VisitRow]):
     """A session of somebody from an outside panel, and what came of it. Nobody has confirmed the ids."""
 
     person = serializers.CharField(help_text="Their id at the panel, as the address had it.")
-    session = serializers.CharField()
     outcome = serializers.ChoiceField(choices=list(OUTCOMES))
     exit = serializers.CharField(help_text="The code or address that the person leaves with; empty without one.")
     judged = serializers.IntegerField(help_text="Items judged; `items` is how many a HIT has.")
-    items = serializers.IntegerField()
     owed = serializers.DecimalField(max_digits=8, decimal_places=2, help_text="In dollars, for what was judged.")
-    came_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
 
 
 # --- scores from elsewhere
@@ -216,12 +214,9 @@ class NewAskedMachine(serializers.Serializer[Any]):
 ID_LENGTH = Collection._meta.get_field("dataset").max_length
 
 
+@of(Listed, "id has_qrels has_passages")
 class DatasetShape(serializers.Serializer[Any]):
     """A public collection that ir_datasets knows."""
-
-    id = serializers.CharField()
-    has_qrels = serializers.BooleanField()
-    has_passages = serializers.BooleanField()
 
 
 class OfferShape(DatasetShape):

@@ -6,8 +6,12 @@ from rest_framework import serializers
 
 from api.fields import ModelShape, Money, of
 from api.shapes import Why
+from platforms.demands import FilterKind
+from platforms.ledger_comparison import Comparison
 from platforms.models import Operation
 from platforms.money.pay_desk import LONGEST_NOTE
+from platforms.reviewing.fairness import Adjustment
+from platforms.status import Sums
 
 
 @of(Operation, "id kind state hit attempts next_try ended_at error")
@@ -35,26 +39,17 @@ class CallDecision(serializers.Serializer[Any]):
 # --- the ledger
 
 
+@of(Sums, "purpose state payments amount fees")
 class LedgerSum(serializers.Serializer[Any]):
     """What payments of one purpose and state add up to."""
 
-    purpose = serializers.CharField()
-    state = serializers.CharField()
-    payments = serializers.IntegerField()
-    amount = Money()
-    fees = Money()
 
-
+@of(Comparison, "made_at agree ours_rewards ours_bonuses platform_rewards platform_bonuses fees")
 class Compared(serializers.Serializer[Any]):
     """The last comparison of the two ledgers."""
 
     made_at = serializers.DateTimeField()
     agree = serializers.BooleanField(help_text="Whether both say the same, HIT by HIT, to the cent.")
-    ours_rewards = Money()
-    ours_bonuses = Money()
-    platform_rewards = Money()
-    platform_bonuses = Money()
-    fees = Money()
     balance = Money(help_text="What the account had then.")
     differing = serializers.IntegerField(help_text="HITs on which the ledgers differ.")
     differences = serializers.ListField(child=serializers.CharField(), help_text="In sentences, the first hundred.")
@@ -89,14 +84,12 @@ class AskedHourly(serializers.Serializer[Any]):
     hourly = Money(required=False, help_text="What is recommended if not given.")
 
 
+@of(Adjustment, "hourly to people amount fees")
 class AdjustmentShape(serializers.Serializer[Any]):
     """What raising the pay of work that was approved would cost."""
 
-    hourly = Money()
     to = Money(help_text="What everybody has for a HIT then.")
     people = serializers.IntegerField(help_text="Submissions that would be raised.")
-    amount = Money()
-    fees = Money()
     total = Money()
     after = Money(allow_null=True, help_text="The lower of the two medians of pay per hour then.")
     before = serializers.IntegerField(help_text="Submissions that were raised earlier, which are not raised again.")
@@ -225,15 +218,12 @@ class ChosenFilter(serializers.Serializer[Any]):
     is_gone = serializers.BooleanField(help_text="Whether the platform does not offer it any more.")
 
 
+@of(FilterKind, "key title question choices least most")
 class OfferedFilter(serializers.Serializer[Any]):
     """A filter that the platform offers: some of its choices can be let in, or a range."""
 
-    key = serializers.CharField()
-    title = serializers.CharField()
     question = serializers.CharField(help_text="What the platform asked its people.")
     choices = serializers.DictField(child=serializers.CharField(), help_text="By their ids; empty for a range.")
-    least = serializers.IntegerField(allow_null=True)
-    most = serializers.IntegerField(allow_null=True)
 
 
 class FiltersShape(serializers.Serializer[Any]):

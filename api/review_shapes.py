@@ -9,10 +9,11 @@ from api.fields import Key, ModelShape, Money, Pseudonym, of
 from api.shapes import Reason, Why
 from core.models import Alarm
 from judgments.models import Adjudication, PairDecision, WorkerNote
+from judgments.piloting import Lessons
 from platforms.messages.conversations import MOST_SUBJECT, MOST_TEXT
 from platforms.models import Message, PlatformAlarm, Submission
 from review.adjudicating import LONGEST_NOTE
-from review.deciding import row_counts
+from review.deciding import Preview, row_counts
 from review.models import BulkDecision
 from tasks.models import CampaignAlarm
 
@@ -36,14 +37,11 @@ class NewBulk(serializers.Serializer[Any]):
         return sent
 
 
+@of(Preview, "chosen change judgments pays fees")
 class BulkPreview(serializers.Serializer[Any]):
     """What a decision on many would do: how many rows it would change, and what that costs."""
 
-    chosen = serializers.IntegerField()
-    change = serializers.IntegerField()
     judgments = serializers.IntegerField(help_text="That count now and would not any more.")
-    pays = Money()
-    fees = Money()
     again = Money(help_text="What doing the work again is expected to cost.")
     unpaid = Money(help_text="The pay that a rejection withholds.")
     rejected = serializers.IntegerField(help_text="Rejected, and so not paid, among the work whose data would be used.")
@@ -193,17 +191,10 @@ class Extended(serializers.Serializer[Any]):
     extended = serializers.IntegerField()
 
 
+@of(Lessons, "hits hits_done held assignments finished left failed reported")
 class PilotShape(serializers.Serializer[Any]):
     """What a campaign's newest work taught, and how many HITs are held back."""
 
-    hits = serializers.IntegerField()
-    hits_done = serializers.IntegerField()
-    held = serializers.IntegerField()
-    assignments = serializers.IntegerField()
-    finished = serializers.IntegerField()
-    left = serializers.IntegerField()
-    failed = serializers.IntegerField()
-    reported = serializers.IntegerField()
     seconds = serializers.ListField(
         child=serializers.FloatField(), help_text="Quartiles of the time for an item; empty without any."
     )

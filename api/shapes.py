@@ -11,15 +11,19 @@ from api.fields import Key, ModelShape, Money, Pseudonym, of
 from api.models import Delivery, Event, Scope, Token, Webhook
 from core.errors import Refused
 from core.models import Lab
+from core.progress import Progress
 from evaluation.statistics.asking import JUDGMENTS, WANTED
 from judgments.models import Decision, StoredFile
+from judgments.selectors import PoolRow
 from platforms.models import PUBLISHED_TO, Payment, Publication
+from platforms.money.bills import Bill, Line
 from pools.models import Campaign, QrelsVersion, Round
 from pools.settings import ReadingSettings, names_in, settings_of
-from results.asking import USUAL
+from results.asking import USUAL, Offer
 from results.planning import WORST as WRONG_AT_MOST
 from runs import sending
 from runs.models import Collection, Job, Run
+from runs.selectors import CollectionSize
 from tasks import links
 from tasks.models import Assignment, TestPair
 
@@ -87,15 +91,9 @@ class CollectionShape(ModelShape):
     """Queries, passages and original qrels under one name."""
 
 
+@of(CollectionSize, "queries queries_without_text qrels passages passages_without_text runs")
 class CollectionSizeShape(serializers.Serializer[Any]):
     """What a collection holds."""
-
-    queries = serializers.IntegerField()
-    queries_without_text = serializers.IntegerField()
-    qrels = serializers.IntegerField()
-    passages = serializers.IntegerField()
-    passages_without_text = serializers.IntegerField()
-    runs = serializers.IntegerField()
 
 
 class CollectionDetail(CollectionShape):
@@ -207,12 +205,10 @@ class RunChange(ModelShape):
 # --- jobs
 
 
+@of(Progress, "step done total")
 class Step(serializers.Serializer[Any]):
     """How far a job is: `done` of `total` rows or bytes; `total` is 0 where nobody knows it."""
 
-    step = serializers.CharField()
-    done = serializers.IntegerField()
-    total = serializers.IntegerField()
     unit = serializers.CharField(allow_blank=True)
 
 
@@ -332,23 +328,16 @@ class CampaignChange(ModelShape):
     instructions = serializers.CharField(max_length=100_000, required=False, allow_blank=True)
 
 
+@of(Line, "what detail assignments each amount")
 class BillLine(serializers.Serializer[Any]):
     """One line of a bill."""
 
-    what = serializers.CharField()
-    detail = serializers.CharField()
-    assignments = serializers.IntegerField()
-    each = Money(allow_null=True)
-    amount = Money()
 
-
+@of(Bill, "hits assignments redone fees")
 class BillShape(serializers.Serializer[Any]):
     """What judging all of a campaign costs, in its currency, on the terms that are stored or likely."""
 
-    hits = serializers.IntegerField()
-    assignments = serializers.IntegerField()
     redone = serializers.IntegerField(help_text="Assignments expected to be done again.")
-    fees = Money()
     total = Money()
     lines = BillLine(many=True)
     minutes_per_assignment = serializers.IntegerField(
@@ -407,12 +396,10 @@ class NewAsking(Wish):
     seen = serializers.IntegerField(help_text="That of the offer.")
 
 
+@of(Offer, "budget judgments wanted")
 class FurtherShape(serializers.Serializer[Any]):
     """What a budget would buy, or has bought."""
 
-    budget = Money()
-    judgments = serializers.IntegerField()
-    wanted = serializers.IntegerField()
     queries = serializers.IntegerField(help_text="Queries that are asked about.")
     hits = serializers.IntegerField(help_text="New HITs.")
     total = Money()
@@ -718,14 +705,12 @@ class NewVersion(serializers.Serializer[Any]):
     parent = serializers.IntegerField(min_value=0, max_value=2**31 - 1)  # type: ignore[assignment]
 
 
+@of(PoolRow, "id qid text passages pairs")
 class QueryRow(serializers.Serializer[Any]):
     """A query of a campaign, with its pool."""
 
     id = serializers.IntegerField(source="pk")
-    qid = serializers.CharField()
-    text = serializers.CharField()
     passages = serializers.IntegerField(help_text="In its pool.")
-    pairs = serializers.IntegerField()
     waiting = serializers.IntegerField(help_text="Pairs without all the judgments that they need.")
 
 
