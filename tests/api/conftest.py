@@ -56,11 +56,12 @@ class Program:
     def delete(self, address: str, **headers: str) -> Any:
         return self._call("delete", address, **headers)
 
-    def upload(self, address: str, method: str = "post", **fields: Any) -> Any:
+    def upload(self, address: str, method: str = "post", headers: dict[str, str] | None = None, **fields: Any) -> Any:
         """Send a form with files."""
-        content, headers = encode_multipart(BOUNDARY, fields), {"Authorization": f"Bearer {self.text}"}
+        sent: dict[str, Any] = {"headers": {"Authorization": f"Bearer {self.text}"} | (headers or {})}
+        content = encode_multipart(BOUNDARY, fields)
         return self.client.generic(
-            method.upper(), f"/api/v1/{address}", content, content_type=MULTIPART_CONTENT, headers=headers
+            method.upper(), f"/api/v1/{address}", content, content_type=MULTIPART_CONTENT, **sent
         )
 
 

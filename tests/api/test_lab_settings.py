@@ -21,8 +21,7 @@ def test_a_template_is_saved_from_a_campaign_renamed_made_the_default_and_delete
 ) -> None:
     save, base = f"campaigns/{campaign.pk}/template/", f"labs/{lab.pk}/templates/"
     assert_problem(program.post(save, {}), 400, field="name")
-    ours = program.post(save, {"name": "ours"}, Idempotency_Key="once").json()
-    assert program.post(save, {"name": "ours"}, Idempotency_Key="once").json() == ours
+    ours = program.post(save, {"name": "ours"}).json()
     assert (ours["lab"], ours["settings"]["overlap"], ours["is_default"]) == (lab.pk, campaign.overlap, False)
     assert_problem(program.post(save, {"name": "ours"}), 409, says="already has a template")
     assert [row["id"] for row in viewer.get(base).json()["results"]] == [ours["id"]]
@@ -54,15 +53,12 @@ def test_what_a_template_has_is_changed_as_on_its_page(lab: Lab, campaign: Campa
     assert program.get(address).json() == ours
 
     sent = {"name": "threefold", "settings": {"overlap": 3, "redo_rate": "0.25"}, "consent": "You agree."}
-    old = program.get(address)
-    changed = program.patch(address, sent | {"terms": {"lifetime_days": 3, "countries": ["GB"]}}, If_Match=old["ETag"])
-    changed = changed.json()
+    changed = program.patch(address, sent | {"terms": {"lifetime_days": 3, "countries": ["GB"]}}).json()
     assert (changed["name"], changed["consent"]) == ("threefold", "You agree.")
     assert changed["settings"] == ours["settings"] | {"overlap": 3, "redo_rate": "0.250"}
     assert (changed["terms"]["lifetime_days"], changed["terms"]["countries"]) == (3.0, ["GB"])
     assert program.get(address).json() == changed
     assert program.get(f"labs/{lab.pk}/templates/").json()["results"] == [changed]
-    assert_problem(program.patch(address, {"name": "x"}, If_Match=old["ETag"]), 412)
     assert program.patch(address, {"terms": None}).json() == changed | {
         "terms": None,
         "changed_at": program.get(address).json()["changed_at"],
@@ -84,8 +80,7 @@ def test_a_campaign_begins_with_a_template_and_what_is_sent(
     for address in ("campaigns/", "campaigns/preview/"):
         assert_problem(program.post(address, sent | {"template": theirs.pk}), 400, field="template")
     assert program.post("campaigns/preview/", sent).status_code == 200
-    job = program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json()
-    assert program.post("campaigns/", sent | {"pairs_per_hit": 4}, Idempotency_Key="once").json() == job
+    job = program.post("campaigns/", sent | {"pairs_per_hit": 4}).json()
     background.job_do(job_id=job["id"])
     draft = Campaign.objects.get(name="begun")
     assert (draft.overlap, draft.redo_rate, draft.pairs_per_hit) == (3, Decimal("0.25"), 4)

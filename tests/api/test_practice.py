@@ -29,9 +29,8 @@ def test_pairs_are_added_changed_and_removed_and_the_campaign_keeps_them(
     assert_problem(program.post(base, PAIR | {"color": "red"}), 400, field="color")
     assert program.get(base).json() == []
 
-    answer = program.post(base, PAIR | {"better": "It is\there."}, Idempotency_Key="once")
+    answer = program.post(base, PAIR | {"better": "It is\there."})
     assert (answer.status_code, answer.json()) == (201, {"number": 1, **PAIR})
-    assert program.post(base, PAIR | {"better": "It is\there."}, Idempotency_Key="once").json() == answer.json()
     assert program.post(base, OTHER).json()["number"] == 2
     assert viewer.get(base).json() == [{"number": 1, **PAIR}, {"number": 2, **OTHER}]
 

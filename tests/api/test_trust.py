@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from api import tokens
-from api.models import Scope
+from api.models import Scope, StoredAnswer
 from api.tokens import SCOPES
 from api.urls import routes
 from core.models import Membership, User
@@ -38,13 +38,14 @@ class Operation(NamedTuple):
     address: str
     right: Right
     names_a_thing: bool
+    is_readable: bool
 
-    def ask(self, program: Program) -> Any:
+    def ask(self, program: Program, **headers: str) -> Any:
         """What is answered; where files are wanted, they are."""
         if self.verb in ("get", "delete"):
-            return getattr(program, self.verb)(self.address)
-        answer = getattr(program, self.verb)(self.address, {})
-        return program.upload(self.address, self.verb) if answer.status_code == 415 else answer
+            return getattr(program, self.verb)(self.address, **headers)
+        answer = getattr(program, self.verb)(self.address, {}, **headers)
+        return program.upload(self.address, self.verb, headers) if answer.status_code == 415 else answer
 
 
 def operations(ids: dict[str, Any]) -> Iterator[Operation]:
@@ -59,10 +60,10 @@ def operations(ids: dict[str, Any]) -> Iterator[Operation]:
         if "upkeep" in parts:
             keys["slug"] = ids["upkeep slug"]
         address = re.sub(r"<\w+:(\w+)>", lambda name: str(keys.get(name[1]) or 1), pattern)  # noqa: B023
-        for verb, name in list(getattr(route.callback, "actions", {}).items()):
-            if verb in VERBS:
-                right = getattr(route.callback.cls, name).operation.right
-                yield Operation(verb, address, right, address != pattern)
+        actions = dict(getattr(route.callback, "actions", {}))
+        for verb in actions.keys() & set(VERBS):
+            right = getattr(route.callback.cls, actions[verb]).operation.right
+            yield Operation(verb, address, right, address != pattern, "get" in actions)
 
 
 @pytest.fixture
@@ -132,4 +133,24 @@ def test_a_token_does_no_more_than_its_scopes(whole_api: list[Operation], ada: U
     for operation in whole_api:
         if SCOPES[operation.right] == scope:
             assert_problem(operation.ask(program), 403, says=f"lacks the scope “{scope}”")
+    assert present() == before
+
+
+def test_a_key_is_for_one_request_and_what_has_changed_is_not_overwritten(
+    whole_api: list[Operation], campaign: Campaign, ada: User
+) -> None:
+    repeating, changing = Program(ada), Program(ada)  # a token has so many requests a minute
+    campaign.lab.memberships.create(user=ada, role="admin")
+    StoredAnswer.objects.create(user=ada, key="used", request="another", status=200, at=timezone.now())
+    before, compared = present(), 0
+    for operation in whole_api:
+        if operation.verb != "get":
+            assert_problem(operation.ask(repeating, **{"Idempotency-Key": "used"}), 422)
+            answer = operation.ask(changing, **{"If-Match": '"of yesterday"'})
+            if not operation.is_readable:
+                assert_problem(answer, 400, field="If-Match")
+                continue
+            assert answer.status_code in (404, 412), (operation, answer.content)
+            compared += answer.status_code == 412
+    assert compared > 20
     assert present() == before

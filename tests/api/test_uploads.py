@@ -80,13 +80,6 @@ def test_a_token_is_of_no_use_to_others_and_readers_get_none(program: Program, c
     assert DirectUpload.objects.count() == 1 and not Job.objects.exists()
 
 
-def test_the_same_beginning_with_the_same_key_is_one(program: Program) -> None:
-    for _ in range(2):
-        answer = program.post("uploads/", {"name": "x", "size": 1}, Idempotency_Key="one")
-        assert answer.status_code == 201 and answer.json()["token"]
-    assert DirectUpload.objects.count() == 1
-
-
 def test_the_guides_function_sends_a_file_and_the_command_line_takes_its_token(
     program: Program, collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
