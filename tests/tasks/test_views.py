@@ -110,6 +110,15 @@ def test_only_test_pairs_whose_passages_were_opened_are_confirmed(page: Client, 
     assert set(draft.test_pairs.filter(state="declined")) == {three, four}, "nobody need read what they decline"
 
 
+def test_the_first_suggestion_is_open_at_once_and_taken_with_one_press(page: Client, draft: Campaign) -> None:
+    factories.elsewhere(draft.collection)
+    first, two = task_services.test_pairs_suggest(campaign=draft, count=2, seed=1)
+    text = page.get(reverse("tasks:tests", args=[draft.pk])).text
+    assert escape(first.off_topic_text) in text and escape(two.off_topic_text) not in text
+    text = page.post(reverse("tasks:tests_decide", args=[draft.pk]), {"confirm_one": first.pk}, follow=True).text
+    assert draft.test_pairs.get(state="confirmed") == first and escape(two.off_topic_text) in text
+
+
 def test_a_test_pair_of_another_campaign_is_not_found(page: Client, draft: Campaign, collection: Collection) -> None:
     other = factories.campaign(collection, "other", tests=1, start=False)
     pair = other.test_pairs.get()
