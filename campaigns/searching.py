@@ -1,7 +1,9 @@
-"""One search for what a person may see: by name, id, or a part of it."""
+"""One search for what a person may see, by name, id, or a part of it, and for what is explained on the pages."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from django.db.models import Q
@@ -12,8 +14,10 @@ from django.utils.translation import gettext_lazy
 
 from core.models import User
 from core.roles import Right, labs_of
+from core.templatetags.workplace import TERMS
 from platforms.models import PUBLISHED_TO, Publication
 from platforms.registry import WITH_ACCOUNTS
+from platforms.steps import STEPS
 from pools.models import Campaign, Candidate, Pool
 from pools.selectors import campaigns_of
 from pools.settings import settings_of
@@ -22,6 +26,16 @@ from runs.selectors import collections_of, runs_of
 from tasks.models import Assignment
 
 SHOWN = 8  # of each kind
+# Words of a question that no sentence need have.
+LITTLE = frozenset(
+    "a an and are by can do does for how i in is it mean of the to what when where which who why".split()
+)
+# Where a campaign has what is explained, if not in its plan; by term or step.
+PLACES = {
+    "HIT": "campaigns:settings", "task": "campaigns:settings", "runs": "campaigns:settings",
+    "test pair": "tasks:tests", "tests": "tasks:tests", "practice": "tasks:practice", "wording": "tasks:wording",
+    "deadlock": "judgments:queries", "platform": "platforms:terms", "pay": "platforms:terms",
+}  # fmt: skip
 
 
 class Match(NamedTuple):
@@ -42,7 +56,7 @@ class Kind(NamedTuple):
 
 def search(user: User, words: str) -> list[Kind]:
     """What a user may see with the words in its name or id, by kind. Queries match by their text too; of passages and
-    of workers, ids match as a whole.
+    of workers, ids match as a whole. Words and settings match by their sentences, too: all words that matter are in it.
     """
     kinds = (
         (gettext_lazy("Campaigns"), _campaigns(user, words)),
@@ -53,6 +67,8 @@ def search(user: User, words: str) -> list[Kind]:
         (gettext_lazy("Workers"), _workers(user, words)),
         (gettext_lazy("People"), _people(user, words)),
         (gettext_lazy("Platforms"), _platforms(user, words)),
+        (gettext_lazy("Words"), _explained(user, words, {term: (term, sentence) for term, sentence in TERMS.items()})),
+        (gettext_lazy("Steps of a plan"), _explained(user, words, STEPS)),
         (gettext_lazy("Settings"), _settings(user, words)),
     )
     parts = ((title, list(islice(matches, SHOWN + 1))) for title, matches in kinds)
@@ -135,14 +151,34 @@ def _platforms(user: User, words: str) -> Iterable[Match]:
         yield Match(names[publication.platform], publication.campaign.name, address)
 
 
+def _explained(user: User, words: str, explained: Mapping[str, tuple[object, object]]) -> Iterable[Match]:
+    """Each leads to where the newest campaign has it."""
+    newest = campaigns_of(user).order_by("-pk").first()
+    entries = {key: (str(name), str(sentence)) for key, (name, sentence) in explained.items()}
+    for key, (name, sentence) in _ranked(entries, words):
+        address = reverse(PLACES.get(key, "campaigns:plan"), args=[newest.pk]) if newest else ""
+        yield Match(name, sentence, address)
+
+
 def _settings(user: User, words: str) -> Iterable[Match]:
     """Each leads to where the newest campaign has it."""
     newest = campaigns_of(user).order_by("-pk").first()
     page = reverse("campaigns:settings", args=[newest.pk]) if newest else reverse("campaigns:campaign_new")
-    for field in settings_of(Campaign):
-        label = str(field.verbose_name)
-        if words.casefold() in label.casefold() or words == field.name:
-            yield Match(label, str(field.help_text) or _("a setting of campaigns"), f"{page}#setting-{field.name}")
+    fields = {field.name: (str(field.verbose_name), str(field.help_text)) for field in settings_of(Campaign)}
+    for name, (label, sentence) in _ranked(fields, words):
+        yield Match(label, sentence or _("a setting of campaigns"), f"{page}#setting-{name}")
+
+
+def _ranked(entries: dict[str, tuple[str, str]], words: str) -> list[tuple[str, tuple[str, str]]]:
+    """Of `(name, sentence)` by key, those that match: first by key or name, then by name and sentence together."""
+    phrase, ranked = words.casefold(), []
+    stems = [word.removesuffix("s") for word in re.findall(r"\w+", phrase) if word not in LITTLE]
+    for key, (name, sentence) in entries.items():
+        if phrase == key or phrase in name.casefold():
+            ranked.append((0, key))
+        elif stems and all(re.search(rf"\b{stem}s?\b", f"{name} {sentence}", re.IGNORECASE) for stem in stems):
+            ranked.append((1, key))
+    return [(key, entries[key]) for _rank, key in sorted(ranked, key=itemgetter(0))]
 
 
 def _key(words: str) -> int:

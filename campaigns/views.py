@@ -64,7 +64,7 @@ def campaigns(request: Request) -> HttpResponseBase:
 @needs(Right.SIGNED_IN)
 @require_GET
 def search(request: Request) -> HttpResponse:
-    """What the user may see with some words in its name."""
+    """What the user may see with some words in its name, and what explains them."""
     words = request.GET.get("q", "").strip()[:200]
     kinds = searching.search(request.user, words) if len(words) > 1 else []
     return render(request, "campaigns/search.html", {"search_words": words, "kinds": kinds})

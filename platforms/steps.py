@@ -4,7 +4,9 @@ from typing import NamedTuple
 
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 from django.utils.translation import ngettext
 
 from core.money import counted
@@ -16,15 +18,60 @@ from pools.practice import lacking_practice, practice_pairs_of
 from pools.reuse import reused_pairs
 from tasks import selectors as task_selectors
 
+# What each step is called, and about.
+STEPS = {
+    "collection": (_lazy("Collection"), _lazy("The queries, passages and qrels that the runs were made for.")),
+    "runs": (_lazy("Runs"), _lazy("The ranked lists whose first passages are compared.")),
+    "pools": (
+        _lazy("Pools"),
+        _lazy(
+            "A pool has the first passages of the runs for one query, and the passage of its qrel. Workers compare its "
+            "passages in pairs."
+        ),
+    ),
+    "tests": (
+        _lazy("Test pairs"),
+        _lazy(
+            "A test pair is a passage known to answer the query, beside one that is off topic. The work of anyone who "
+            "prefers the wrong one does not count."
+        ),
+    ),
+    "practice": (_lazy("Practice"), _lazy("Pairs that workers judge first, with an explanation. They do not count.")),
+    "task": (_lazy("Task"), _lazy("A HIT is what one worker takes at a time: some pairs, with test pairs among them.")),
+    "wording": (
+        _lazy("Wording"),
+        _lazy("What workers read and agree to: instructions, a worked example, consent and the question."),
+    ),
+    "pay": (
+        _lazy("Pay"),
+        _lazy("What workers are paid for a HIT, and what all of it costs, with fees and work that is done again."),
+    ),
+    "platform": (
+        _lazy("Platform"),
+        _lazy(
+            "Where workers come from. The bill has the fees of the platform that is chosen, and until then those of "
+            "our own marketplace. Once you start without one, people come by a link or from a panel, and there are no "
+            "fees."
+        ),
+    ),
+}
+
 
 class Step(NamedTuple):
-    """One step: its name, where it is taken, what it came to, and whether anything is missing there."""
+    """One step: which, where it is taken, what it came to, and whether anything is missing there."""
 
     key: str
-    name: str
     url: str
     detail: str
     is_done: bool
+
+    @property
+    def name(self) -> Promise:
+        return STEPS[self.key][0]
+
+    @property
+    def sentence(self) -> Promise:
+        return STEPS[self.key][1]
 
 
 def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_selectors.Pace | None) -> list[Step]:
@@ -74,33 +121,30 @@ def draft_steps(campaign: Campaign, missing: pool_selectors.Missing, pace: task_
     return [
         Step(
             "collection",
-            _("Collection"),
             reverse("pools:collection", args=[campaign.collection_id]),
             missing.sentence() if missing.passages or missing.queries else campaign.collection.name,
             not missing.passages and not missing.queries,
         ),
-        Step("runs", _("Runs"), f"{edit}#id_name", ngettext("%(n)d run", "%(n)d runs", runs) % {"n": runs}, bool(runs)),
-        Step("pools", _("Pools"), f"{edit}#id_design", pools, not task_selectors.lacking_pairs(campaign)),
+        Step("runs", f"{edit}#id_name", ngettext("%(n)d run", "%(n)d runs", runs) % {"n": runs}, bool(runs)),
+        Step("pools", f"{edit}#id_design", pools, not task_selectors.lacking_pairs(campaign)),
         Step(
             "tests",
-            _("Test pairs"),
-            reverse("tasks:tests", args=[campaign.pk]),
+            reverse("tasks:tests", args=[campaign.pk]) + ("#suggested" if tests.suggested else ""),
             confirmed % tests._asdict(),
             not lacking or all_judged,
         ),
         *_practice(campaign),
-        Step("task", _("Task"), f"{edit}#id_overlap", task, True),
+        Step("task", f"{edit}#id_overlap", task, True),
         Step(
             "wording",
-            _("Wording"),
             reverse("tasks:wording", args=[campaign.pk]),
             _("consent is version %(version)d") % {"version": written.version}
             if written
             else _("consent is the usual text"),
             True,
         ),
-        Step("pay", _("Pay"), f"{edit}#id_reward", pay, pace is None or not pace.is_low),
-        Step("platform", _("Platform"), reverse("platforms:terms", args=[campaign.pk]), platform, not missing_money),
+        Step("pay", f"{edit}#id_reward", pay, pace is None or not pace.is_low),
+        Step("platform", reverse("platforms:terms", args=[campaign.pk]), platform, not missing_money),
     ]
 
 
@@ -110,4 +154,4 @@ def _practice(campaign: Campaign) -> list[Step]:
     lacking, count = lacking_practice(campaign), len(practice_pairs_of(campaign))
     detail = ngettext("%(count)s practice pair", "%(count)s practice pairs", count) % {"count": counted(count)}
     url = reverse("tasks:practice", args=[campaign.pk])
-    return [Step("practice", _("Practice"), url, " ".join(lacking) or detail, not lacking)]
+    return [Step("practice", url, " ".join(lacking) or detail, not lacking)]

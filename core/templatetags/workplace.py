@@ -53,7 +53,7 @@ _AREAS = {
 }
 
 # What a new researcher would have to look up, in a sentence each.
-_TERMS = {
+TERMS = {
     "HIT": _lazy("A human intelligence task: the pairs that one worker judges in one go."),
     "test pair": _lazy("A pair whose better passage is known. It shows whether a worker reads with care."),
     "deadlock": _lazy("Passages that win equally often against each other, and so are all best known answers."),
@@ -70,7 +70,7 @@ def explain(text: str, term: str) -> SafeString:
         return words
     before, after = SafeString(words[: mention.start()]), SafeString(words[mention.end() :])
     abbr = '{}<abbr class="term" tabindex="0" title="{}">{}</abbr>{}'
-    return format_html(abbr, before, _TERMS[term], mention[0], after)
+    return format_html(abbr, before, TERMS[term], mention[0], after)
 
 
 @register.filter

@@ -46,6 +46,31 @@ def test_each_kind_of_thing_is_found_by_its_name_or_id(rita: User, collection: C
     assert matches(rita, "nothing has this name") == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "kind", "name", "page"),
+    [
+        ("deadlock", "Words", "deadlock", "judgments:queries"),
+        ("HIT", "Words", "HIT", "campaigns:settings"),
+        ("What is a test pair?", "Words", "test pair", "tasks:tests"),
+        ("how are workers paid", "Steps of a plan", "Pay", "platforms:terms"),
+    ],
+)
+def test_what_the_pages_explain_is_found_with_its_sentence_and_where_it_is_used(
+    client: Client, rita: User, campaign: Campaign, words: str, kind: str, name: str, page: str
+) -> None:
+    address = reverse(page, args=[campaign.pk])
+    assert matches(rita, words)[kind][0] == (name, address)
+    client.force_login(rita)
+    assert client.get(address).status_code == 200
+
+
+def test_a_setting_is_found_by_its_name_before_those_whose_help_has_the_words(rita: User, campaign: Campaign) -> None:
+    names = [name for name, _address in matches(rita, "overlap")["Settings"]]
+    assert names[0] == "Judgments per pair"
+    (settings,) = search(rita, "leave empty for the majority")
+    assert [match.name for match in settings.matches] == ["Probability that confirms a challenger"]
+
+
 def test_a_platform_leads_to_the_accounts_there_and_to_the_campaigns_that_it_has(
     client: Client, rita: User, campaign: Campaign
 ) -> None:
@@ -78,4 +103,4 @@ def test_nobody_finds_what_is_of_another_lab(client: Client, campaign: Campaign)
         assert matches(stranger, words) == {}, words
     client.force_login(stranger)
     text = client.get(reverse("campaigns:search"), {"q": "<b>autumn"}).text
-    assert "Nothing has these words" in text and "&lt;b&gt;autumn" in text and "<b>autumn" not in text
+    assert "Nothing has these words." in text and "&lt;b&gt;autumn" in text and "<b>autumn" not in text
