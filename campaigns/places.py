@@ -30,7 +30,11 @@ PLACES = (
             Page(_("Settings"), "campaigns:settings", ("campaigns:", "protection:ethics"), judging=False),
             Page(_("Test pairs"), "tasks:tests", ("tasks:test", "tasks:practice")),
             Page(_("Wording"), "tasks:wording"),
-            Page(_("Platform and pay"), "platforms:terms", ("platforms:filters",)),
+            Page(
+                _("Platform and pay"),
+                "platforms:terms",
+                ("platforms:filters", "platforms:publish", "platforms:test_run"),
+            ),
             Page(_("Try it"), "tasks:trial", ("tasks:trial",)),
         ),
     ),

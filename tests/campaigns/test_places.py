@@ -31,6 +31,7 @@ def test_each_page_of_a_campaign_is_at_home_in_a_place_of_at_most_six_entries() 
     assert len(names) > 80
     homes = {name: page_at(name) for name in names}
     assert homes["review:worker"].address == "review:work" and homes["results:query"].address == "judgments:queries"
+    assert homes["platforms:publish"] == homes["platforms:terms"], "a dry run is part of the plan"
     assert [str(place.title) for place in PLACES] == ["Plan", "Judging", "Results", "Data"]
     assert all(len(place.pages) <= 6 for place in PLACES)
 
