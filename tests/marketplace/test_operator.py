@@ -655,6 +655,13 @@ def test_no_address_is_written_into_the_audit(people: Marketplace, olga: Person)
     assert "invite worker" in page
 
 
+def test_the_audit_names_an_assignment_that_was_let_lapse(people: Marketplace, olga: Person) -> None:
+    single, several = "3" + "L" * 29, ["3" + "M" * 29, "3" + "N" * 29]
+    people.run("lapse", single)
+    people.run("lapse", *several)
+    assert f">{single}</span>" in audit(olga, single) and ">2 assignments</span>" in audit(olga, "lapse")
+
+
 def test_the_new_pages_fit_and_are_accessible(
     people: Marketplace, olga: Person, rosa: Requester, visitor: Visitor
 ) -> None:
