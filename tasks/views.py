@@ -199,9 +199,9 @@ def _tests_context(request: Request, campaign: Campaign, form: TestPairForm, sug
         columns=task_lists.TEST_PAIR_COLUMNS,
     )
     changes, opened = may_change(request.user, campaign.lab, "tasks:tests"), tests_opened(request.user)
-    shown = [test.pk for test in suggestions.page]
-    if changes and shown and not {*shown} & {*opened}:
-        test_open(key=shown[0], by=request.user)
+    keys = [test.pk for test in suggestions.page]
+    if changes and keys and not {*keys} & {*opened}:
+        test_open(key=keys[0], by=request.user)
         opened = tests_opened(request.user)
     return {
         "campaign": campaign,
