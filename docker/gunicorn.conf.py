@@ -26,7 +26,8 @@ class Worker(ThreadWorker):
                 listener.close()
 
 
-if os.environ.get("METRICS_TOKEN"):  # the workers count requests together, in files
+# Where there are metrics, the workers count requests together, in files.
+if os.environ.get("METRICS_TOKEN") or os.environ.get("MARKETPLACE_METRICS_TOKEN"):
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
 bind = "0.0.0.0:8000"
 workers = int(os.environ.get("WEB_WORKERS") or 3)

@@ -111,6 +111,12 @@ MIDDLEWARE = [
     "marketplace.typed.TypedIsKept",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
+METRICS_TOKEN = env.str("MARKETPLACE_METRICS_TOKEN", default="")
+if METRICS_TOKEN:
+    if len(METRICS_TOKEN) < 16:
+        text = "MARKETPLACE_METRICS_TOKEN has less than 16 characters. Make one with: openssl rand -hex 32"
+        raise ImproperlyConfigured(text)
+    MIDDLEWARE.insert(0, "marketplace.metrics.Metrics")
 ROOT_URLCONF = "marketplace.urls"
 WSGI_APPLICATION = "marketplace.wsgi.application"
 APPEND_SLASH = False

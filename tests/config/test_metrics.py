@@ -68,7 +68,12 @@ def scrape(port: int) -> tuple[Numbers, str]:
     """The metrics by name and labels, and as they came."""
     status, text = ask(port, "/metrics", Host="10.0.0.7:8000", Authorization=f"Bearer {TOKEN}")
     assert status == 200
-    return {name: float(value) for name, value in re.findall(r"(?m)^([a-z][^ ]*(?:\{[^}]*\})?) (\S+)$", text)}, text
+    return numbers_in(text), text
+
+
+def numbers_in(text: str) -> Numbers:
+    """The metrics by name and labels."""
+    return {name: float(value) for name, value in re.findall(r"(?m)^([a-z][^ ]*(?:\{[^}]*\})?) (\S+)$", text)}
 
 
 def requests(view: str, status: int) -> str:
@@ -143,6 +148,33 @@ def test_jobs_calls_that_wait_and_alarms_are_counted(
     assert numbers['bestknown_alarms{about="publication",kind="account"}'] == 1
 
 
+def labels_of(numbers: Numbers) -> dict[str, set[str]]:
+    """The names of each metric's labels."""
+    labels: dict[str, set[str]] = {}
+    for name in numbers:
+        labels.setdefault(name.partition("{")[0], set()).update(re.findall(r"(\w+)=\"", name))
+    return labels
+
+
+def alerts(name: str) -> list[str]:
+    """The expressions of a group of alerts, each of which says what it means and for how long."""
+    groups = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"]
+    (rules,) = (group["rules"] for group in groups if group["name"] == name)
+    assert all(rule["annotations"].keys() == {"summary"} and "for" in rule for rule in rules)
+    return [rule["expr"] for rule in rules]
+
+
+def reads_what_is_measured(text: str, labels: dict[str, set[str]]) -> None:
+    """Raise AssertionError for an expression of metrics or labels that there are not."""
+    metrics = re.findall(r"\b((?:bestknown|marketplace)_\w+)(?:\{([^}]*)\})?", text)
+    assert metrics, text
+    for metric, matchers in metrics:
+        assert metric in labels, f"{metric} is not measured: {text}"
+        assert set(re.findall(r"(\w+)=", matchers)) <= labels[metric], text
+    named = {label for names in re.findall(r"\bby \(([^)]*)\)", text) for label in names.split(", ")}
+    assert named <= set().union(*(labels[metric] for metric, _matchers in metrics)), text
+
+
 @pytest.mark.django_db(transaction=True)
 def test_dashboard_alerts_and_scaling_read_only_what_is_measured(
     campaign: Campaign, measured: int, monkeypatch: pytest.MonkeyPatch
@@ -151,29 +183,19 @@ def test_dashboard_alerts_and_scaling_read_only_what_is_measured(
     ask(measured, "/login/")
     time.sleep(1.1)  # what an earlier test was answered is old by then
     numbers, _text = scrape(measured)
-    labels: dict[str, set[str]] = {}
-    for name in numbers:
-        labels.setdefault(name.partition("{")[0], set()).update(re.findall(r"(\w+)=\"", name))
+    labels = labels_of(numbers)
     dashboard = json.loads((OBSERVABILITY / "dashboard.json").read_text())
     panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
-    (group,) = yaml.safe_load((OBSERVABILITY / "alerts.yaml").read_text())["groups"]
-    assert all(rule["annotations"].keys() == {"summary"} and "for" in rule for rule in group["rules"])
     queues = of_kind("large", "ScaledObject").values()
     expressions = {
         "dashboard": [target["expr"] for panel in panels for target in panel["targets"]],
-        "alerts": [rule["expr"] for rule in group["rules"]],
+        "alerts": alerts("bestknown"),
         "scaling": [trigger["metadata"]["valueLocation"] for queue in queues for trigger in queue["spec"]["triggers"]],
     }
     for place, texts in expressions.items():
         assert texts, place
         for text in texts:
-            metrics = re.findall(r"\b(bestknown_\w+)(?:\{([^}]*)\})?", text)
-            assert metrics, text
-            for metric, matchers in metrics:
-                assert metric in labels, f"{place}: {metric} is not measured"
-                assert set(re.findall(r"(\w+)=", matchers)) <= labels[metric], text
-            named = {label for names in re.findall(r"\bby \(([^)]*)\)", text) for label in names.split(", ")}
-            assert named <= set().union(*(labels[metric] for metric, _matchers in metrics)), text
+            reads_what_is_measured(text, labels)
     names = {name for name in labels if not name.endswith(("_sum", "_bucket", "_created"))}
     assert names <= set(re.findall(r"bestknown_\w+", " ".join(expressions["dashboard"]))), "all is shown"
 

@@ -43,7 +43,7 @@ def pins(name: str) -> dict[str, str]:
 def test_every_import_is_among_the_marketplaces_own_dependencies() -> None:
     providers = packages_distributions()
 
-    needed = {name: {provider.lower() for provider in providers[name]} for name in imported()}
+    needed = {name: {provider.lower().replace("_", "-") for provider in providers[name]} for name in imported()}
 
     assert needed.keys() >= {"django", "botocore"}
     assert {name for name, packages in needed.items() if not packages & DEPENDENCIES} == set()
