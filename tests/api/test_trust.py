@@ -119,8 +119,9 @@ def test_each_role_may_do_what_the_operation_says(whole_api: list[Operation], ca
         if operation.right in ROLES[role] or operation.address.startswith(OWN):
             continue
         answer = operation.ask(program)
-        # What names nothing says for which lab it is in its content. A run is a team's, and there for nobody else.
-        other = 404 if operation.address.startswith("board-submissions/") else 403 if operation.names_a_thing else 400
+        # What names nothing says for which lab it is in its content. A run is a team's, and an upload somebody's.
+        private = operation.address.startswith(("board-submissions/", "uploads/"))
+        other = 404 if private and operation.names_a_thing else 403 if operation.names_a_thing else 400
         assert answer.status_code in (403, other), (operation, answer.content)
         refused += answer.status_code == 403
     assert refused
