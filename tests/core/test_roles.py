@@ -97,6 +97,38 @@ def test_every_view_says_what_it_needs_but_those_of_libraries() -> None:
     assert not any(":" in name for name in OTHERS)
 
 
+# What anybody may open: workers' pages and boards are, each with checks of their own.
+OPEN = {
+    *("core:components", "core:invited", "platforms:account_notifications", "platforms:notifications"),
+    *("results:shown", "results:shown_marks", "results:shown_subject", "leaderboards:invited"),
+    *("leaderboards:terms", "leaderboards:sample", "leaderboards:ask", "api:description"),
+}
+# What whoever is logged in may open: it shows or does what is theirs alone.
+OWN = {
+    *("core:account", "core:session_end", "core:alarm_choice", "core:labs", "runs:collections", "runs:runs"),
+    *("campaigns:search", "campaigns:campaigns", "campaigns:templates", "platforms:costs", "platforms:costs_csv"),
+    *("review:workers", "protection:account_close", "api:tokens", "api:token_revoke", "api:reference"),
+    *("leaderboards:boards", "leaderboards:submission", "leaderboards:submission_act", "leaderboards:take_part"),
+    *("leaderboards:submit", "leaderboards:dev", "leaderboards:team_new", "leaderboards:team"),
+    *("leaderboards:team_leave", "leaderboards:sending_begin", "leaderboards:sending_continue"),
+}
+
+
+def test_only_what_is_known_needs_no_membership() -> None:
+    needs = {name: needed for name, needed in needs_by_address().items() if ":" in name}
+    ours = {name for name in needs if name.partition(":")[0] not in ("judging", "boards")}
+    assert {name for name in ours if Right.PUBLIC in needs[name]} == OPEN
+    assert {name for name in ours if Right.SIGNED_IN in needs[name]} - OPEN == OWN
+
+
+def test_whoever_may_only_see_sends_no_form(campaign: Campaign) -> None:
+    viewer = browser(factories.member(campaign.lab, "viewer"))
+    readable = [address for address in addresses(campaign) if right_needed(resolve(address.path), "POST") == Right.SEE]
+    assert len(readable) > 30
+    accepting = {address.name for address in readable if viewer.post(address.path).status_code != 405}
+    assert accepting == set()
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_gets_from_each_address_what_the_table_says(campaign: Campaign, role: str) -> None:
     client = browser(factories.member(campaign.lab, role))
@@ -127,12 +159,18 @@ def test_each_role_gets_from_each_address_what_the_table_says(campaign: Campaign
     "address",
     [
         *("judgments:export", "review:assignments_csv", "review:workers_csv", "protection:bundle"),
-        *("platforms:ledger_csv", "results:version_file", "results:machine_file"),
+        *("platforms:ledger_csv", "results:version_file", "results:machine_file", "results:show"),
     ],
 )
 def test_who_may_only_see_downloads_no_judgments_qrels_or_ledgers(address: str) -> None:
     assert needs_by_address()[address].looking == Right.EXPORT
     assert {role for role, rights in ROLES.items() if Right.EXPORT not in rights} == {Membership.Role.VIEWER}
+
+
+@pytest.mark.parametrize("address", ["platforms:pay", "platforms:filters", "judgments:rest_launch"])
+def test_who_may_not_spend_pays_nothing_and_launches_nothing(address: str) -> None:
+    assert needs_by_address()[address].changing == Right.SPEND
+    assert {role for role, rights in ROLES.items() if Right.SPEND not in rights} >= {"viewer", "organizer"}
 
 
 def test_nothing_of_a_lab_is_there_for_somebody_of_another(campaign: Campaign) -> None:
