@@ -183,7 +183,7 @@ def visitor(chromium: Browser, people: Marketplace) -> Iterator[Callable[..., Pa
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def come(person: Person | None = None, **options: Any) -> Page:
+    def come(person: Person | None = None, at: str = "", **options: Any) -> Page:
         context = chromium.new_context(base_url=people.url, **{"viewport": DESK, **options})
         contexts.append(context)
         context.set_default_timeout(10_000)
@@ -197,6 +197,8 @@ def visitor(chromium: Browser, people: Marketplace) -> Iterator[Callable[..., Pa
         page.on(
             "console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None
         )
+        if at:
+            page.goto(at)
         return page
 
     yield come

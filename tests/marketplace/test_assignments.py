@@ -43,21 +43,6 @@ def test_a_submission_needs_another_field_than_the_assignment(rosa: Requester, w
         rosa.assignment(assignment_id)
 
 
-def test_submitting_again_changes_nothing(rosa: Requester, wanda: Worker) -> None:
-    hit_id = rosa.hit()["HITId"]
-    assignment_id = wanda.do(hit_id, answer="first")
-    before = rosa.assignment(assignment_id)
-
-    assert wanda.submit(assignment_id, answer="second").status_code == 200
-
-    assert rosa.assignment(assignment_id) == before
-    assert "first" in before["Answer"]
-
-
-def test_a_preview_cannot_be_submitted(wanda: Worker) -> None:
-    assert wanda.submit("ASSIGNMENT_ID_NOT_AVAILABLE").status_code == 400
-
-
 def test_a_returned_hit_goes_to_another_worker_with_the_same_assignment_id(
     rosa: Requester, wanda: Worker, will: Worker
 ) -> None:

@@ -90,8 +90,7 @@ def test_a_pages_own_scripts_find_the_functions_that_mechanical_turk_gave_them(
     people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda
 ) -> None:
     hit = rosa.hit(Title="Helped", Question=html_question(HELPERS))
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit['HITId']}")
+    page = visitor(wanda.person, at=f"/tasks/{hit['HITId']}")
     frame = page.frame_locator("iframe")
 
     def seen(worker: str) -> str:
@@ -112,8 +111,7 @@ def test_a_requesters_page_may_ask_for_the_microphone_the_camera_and_the_clipboa
 ) -> None:
     hit = rosa.hit(Title="Say it aloud", Question=requesters_site.question())
     assert "Permissions-Policy" not in wanda.person.get(f"/tasks/{hit['HITId']}").headers
-    page = visitor(wanda.person, permissions=["microphone", "camera", "clipboard-write"])
-    page.goto(f"/tasks/{hit['HITId']}")
+    page = visitor(wanda.person, permissions=["microphone", "camera", "clipboard-write"], at=f"/tasks/{hit['HITId']}")
     page.get_by_role("button", name="Accept this task").click()
     expect(page.frame_locator("iframe").get_by_role("heading", name="Compare two passages")).to_be_visible()
 
@@ -126,8 +124,7 @@ def test_a_requesters_page_may_ask_for_the_microphone_the_camera_and_the_clipboa
 def test_a_script_in_a_page_of_another_origin_can_call_the_api(
     people: Marketplace, visitor: Visitor, rosa: Requester, requesters_site: RequestersSite
 ) -> None:
-    page = visitor()
-    page.goto(f"{requesters_site.origin}/console")
+    page = visitor(at=f"{requesters_site.origin}/console")
 
     def call(operation: str) -> Any:
         body = b"{}"

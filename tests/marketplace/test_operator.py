@@ -38,8 +38,7 @@ def audit(olga: Person, words: str) -> str:
 def test_an_operator_makes_a_requester_with_a_key_that_works_until_it_is_revoked(
     people: Marketplace, visitor: Visitor, olga: Person
 ) -> None:
-    page = visitor(olga)
-    page.goto("/operator/requesters")
+    page = visitor(olga, at="/operator/requesters")
     page.get_by_label("Name", exact=True).fill("The quiet lab")
     page.get_by_role("button", name="Add").click()
     expect(page.get_by_role("heading", name="The quiet lab")).to_be_visible()
@@ -109,8 +108,7 @@ def test_the_ledger_shows_each_movement(olga: Person, rosa: Requester, wanda: Wo
 
 
 def test_an_invitation_is_shown_once_and_works_once(people: Marketplace, visitor: Visitor, olga: Person) -> None:
-    page = visitor(olga)
-    page.goto("/operator/workers")
+    page = visitor(olga, at="/operator/workers")
     page.get_by_label("Note").fill("the reading room")
     page.get_by_label("Approved elsewhere").fill("12000")
     page.get_by_role("button", name="Create an invitation").click()
@@ -119,8 +117,7 @@ def test_an_invitation_is_shown_once_and_works_once(people: Marketplace, visitor
     assert address not in page.content()
     expect(page.get_by_role("row").filter(has_text="the reading room").first).to_contain_text("anyone")
 
-    guest = visitor()
-    guest.goto(address)
+    guest = visitor(at=address)
     guest.get_by_label("Email address").fill("guest@example.org")
     guest.get_by_label("Password", exact=True).fill(PASSWORD)
     guest.get_by_label("Country").select_option("US")
@@ -167,8 +164,7 @@ def test_a_dispute_is_decided_with_a_reason_and_moves_money_once(
     assert dora.post(f"/work/{accepted}/dispute", text="It is right: see page 3.").status_code == 303
     assert rosa.money() == ("1000.00", "0.00")
 
-    page = visitor(olga)
-    page.goto("/operator/disputes")
+    page = visitor(olga, at="/operator/disputes")
     page.get_by_role("link", name=f"Disputed, {decision}").click()
     expect(page.get_by_text("It is right: see page 3.")).to_be_visible()
     expect(page.get_by_text("<FreeText>left</FreeText>")).to_be_visible()
@@ -200,8 +196,7 @@ def test_payouts_leave_the_books_once_and_their_list_can_be_fetched_again(
     for worker, reward in ((wanda, "1.10"), (other, "2.25")):
         done = worker.do(rosa.hit(Reward=reward, Title=reward)["HITId"])
         rosa.client.approve_assignment(AssignmentId=done)
-    page = visitor(olga)
-    page.goto("/operator/payouts")
+    page = visitor(olga, at="/operator/payouts")
     expect(page.get_by_role("row").filter(has_text=wanda.id)).to_contain_text("$1.10")
     page.get_by_role("button", name="Make a list to pay from").click()
     done = wanda.do(rosa.hit(Reward="0.15", Title="late")["HITId"])
@@ -315,8 +310,7 @@ def test_a_payout_that_came_back_is_owed_again_and_paid_again(
     people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted["assignment_id"], "answer": "left"})
     rosa.client.approve_assignment(AssignmentId=accepted["assignment_id"])
     reference = paid_out(olga)
-    page = visitor(olga)
-    page.goto(f"/operator/payouts/list?reference={reference}")
+    page = visitor(olga, at=f"/operator/payouts/list?reference={reference}")
     page.get_by_role("row").filter(has_text=worker["worker_id"]).get_by_role("link", name="It came back").click()
     path = page.url.removeprefix(people.url)
     page.get_by_role("link", name="It did not").click()
@@ -357,8 +351,7 @@ def test_a_deactivated_requester_stops_at_once_and_its_workers_are_paid(
     submitted = [wanda.do(hit_id) for hit_id in hits]
     begun = will.accept(hits[0])
     assert rosa.money() == ("992.80", "7.20")
-    page = visitor(olga)
-    page.goto(f"/operator/requesters/{rosa.account_id}")
+    page = visitor(olga, at=f"/operator/requesters/{rosa.account_id}")
     page.get_by_role("link", name="Deactivate").click()
     page.get_by_role("button", name="Deactivate").click()  # asks for a reason
     expect(page.get_by_role("heading", name="Deactivate the requester?")).to_be_visible()
@@ -409,8 +402,7 @@ def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, vi
     fay = Person(people, "fay@example.org")
     path = f"/operator/workers/{worker['worker_id']}"
     assert olga.post(f"{path}/password").status_code == 400
-    page = visitor(olga)
-    page.goto(path)
+    page = visitor(olga, at=path)
     section = page.locator(f"form[action='{path}/password']")
     section.get_by_label("Reason").fill("Called by phone")
     section.get_by_role("button", name="Create a link").click()
@@ -420,8 +412,7 @@ def test_a_forgotten_password_is_replaced_once_by_a_link(people: Marketplace, vi
     assert address.rpartition("/")[2] not in audit(olga, worker["worker_id"])
     assert "Called by phone" in audit(olga, worker["worker_id"])
 
-    guest = visitor()
-    guest.goto(address)
+    guest = visitor(at=address)
     assert address.rpartition("/")[2] not in guest.url  # nor in what the browser tells others
     guest.get_by_label("New password", exact=True).fill("1234")
     guest.get_by_label("New password confirmation").fill("1234")

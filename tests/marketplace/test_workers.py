@@ -44,8 +44,7 @@ def test_a_worker_registers_with_an_invitation_and_finds_tasks(
     people: Marketplace, visitor: Visitor, rosa: Requester
 ) -> None:
     rosa.hit(Title="Read a short text")
-    page = visitor()
-    page.goto(people.invite(email="nora@example.org"))
+    page = visitor(at=people.invite(email="nora@example.org"))
     expect(page.get_by_label("Email address")).to_have_value("nora@example.org")
 
     page.get_by_label("Password", exact=True).fill("1234")
@@ -142,8 +141,7 @@ def test_a_task_of_requesters_html_is_previewed_accepted_and_submitted(
     people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda
 ) -> None:
     hit = rosa.hit(Title="Say what is up", Question=html_question(USUAL_HTML))
-    page = visitor(wanda.person)
-    page.goto("/tasks")
+    page = visitor(wanda.person, at="/tasks")
     page.get_by_role("link", name="Preview Say what is up").click()
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("button", name="Submit")).to_be_disabled()
@@ -179,8 +177,7 @@ def test_a_task_on_the_requesters_own_site_works_with_third_party_cookies_blocke
 ) -> None:
     hit = rosa.hit(Title="Compare two passages", Question=requesters_site.question(), MaxAssignments=2)
     requesters_site.asked.clear()
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit['HITId']}")
+    page = visitor(wanda.person, at=f"/tasks/{hit['HITId']}")
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Compare two passages")).to_be_visible()
     assert requesters_site.asked == [
@@ -219,8 +216,7 @@ def test_all_of_it_works_without_javascript_and_the_next_task_is_one_press_away(
 ) -> None:
     facts = {"Title": "Quietly", "Question": requesters_site.question(400)}
     hits = [rosa.hit(**facts)["HITId"], rosa.hit(**facts)["HITId"]]
-    page = visitor(wanda.person, java_script_enabled=False)
-    page.goto("/tasks?words=Quietly")
+    page = visitor(wanda.person, java_script_enabled=False, at="/tasks?words=Quietly")
     expect(page.locator(".mini").first).to_contain_text("2")
     page.get_by_role("button", name="Accept Quietly").click()
     page.get_by_role("link", name="I have submitted it").click()
@@ -241,8 +237,7 @@ def test_all_of_it_works_without_javascript_and_the_next_task_is_one_press_away(
 
 def test_a_task_is_returned_after_a_question(visitor: Visitor, rosa: Requester, wanda: Wanda) -> None:
     hit_id = rosa.hit(Title="Too long for me")["HITId"]
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit_id}")
+    page = visitor(wanda.person, at=f"/tasks/{hit_id}")
     page.get_by_role("button", name="Accept this task").click()
     page.get_by_role("link", name="Return").click()
     page.get_by_role("link", name="Keep it and continue").click()
@@ -259,8 +254,7 @@ def test_when_the_time_is_over_the_page_says_so_and_nothing_is_taken(
     people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda, requesters_site: RequestersSite
 ) -> None:
     hit_id = rosa.hit(Title="Quick", Question=requesters_site.question(), AssignmentDurationInSeconds=600)["HITId"]
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit_id}")
+    page = visitor(wanda.person, at=f"/tasks/{hit_id}")
     page.get_by_role("button", name="Accept this task").click()
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("button", name="Send in")).to_be_visible()
@@ -276,8 +270,7 @@ def test_when_the_time_is_over_the_page_says_so_and_nothing_is_taken(
 
 def test_the_time_left_is_counted_and_told(visitor: Visitor, rosa: Requester, wanda: Wanda) -> None:
     hit_id = rosa.hit(AssignmentDurationInSeconds=302)["HITId"]
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit_id}")
+    page = visitor(wanda.person, at=f"/tasks/{hit_id}")
     page.get_by_role("button", name="Accept this task").click()
     expect(page.locator("#announcement")).to_have_text("Five minutes left.")
     expect(page.locator("#left")).to_contain_text("4 min")
@@ -286,8 +279,7 @@ def test_the_time_left_is_counted_and_told(visitor: Visitor, rosa: Requester, wa
 def test_a_rejection_says_why_and_can_be_disputed_once(visitor: Visitor, rosa: Requester, wanda: Wanda) -> None:
     assignment_id = wanda.do(rosa.hit(Title="Careful work")["HITId"])
     rosa.client.reject_assignment(AssignmentId=assignment_id, RequesterFeedback="Too fast")
-    page = visitor(wanda.person)
-    page.goto("/history")
+    page = visitor(wanda.person, at="/history")
     page.get_by_role("link", name="Careful work").click()
     expect(page.get_by_text("Too fast")).to_be_visible()
     page.get_by_label("Why should it be approved?").fill("I know this topic well.")
@@ -374,7 +366,9 @@ def test_a_submission_counts_once_and_by_its_id_alone(people: Marketplace, rosa:
     accepted = wanda.accept(rosa.hit()["HITId"])
     assert people.http.post("/mturk/externalSubmit", data={"assignmentId": accepted}).status_code == 400
     first = wanda.submit(accepted, answer="left", more="yes")
+    before = rosa.assignment(accepted)
     again = wanda.submit(accepted, answer="right")
+    assert rosa.assignment(accepted) == before
     assert (first.status_code, again.status_code) == (200, 200)
     assert first.headers["Cache-Control"].startswith("max-age=0")
     assert policy(first)["frame-ancestors"] == "'self'"
@@ -479,8 +473,7 @@ def test_messages_go_both_ways_without_addresses(visitor: Visitor, rosa: Request
     assignment = rosa.client.list_assignments_for_hit(HITId=hit_id)["Assignments"][0]
     rosa.client.approve_assignment(AssignmentId=assignment["AssignmentId"])
     rosa.client.notify_workers(Subject="Thank you", MessageText="More is coming.\nOn Monday.", WorkerIds=[wanda.id])
-    page = visitor(wanda.person)
-    page.goto("/tasks")
+    page = visitor(wanda.person, at="/tasks")
     page.get_by_role("link", name="Messages 1 unread").click()
     page.get_by_role("link", name="Thank you").click()
     expect(page.get_by_text("On Monday.")).to_be_visible()
@@ -497,8 +490,7 @@ def test_a_message_that_is_about_no_task_can_be_answered_by_its_worker_only(
 ) -> None:
     rosa.client.approve_assignment(AssignmentId=wanda.do(rosa.hit()["HITId"]))
     rosa.client.notify_workers(Subject="Next week?", MessageText="Will you be there?", WorkerIds=[wanda.id])
-    page = visitor(wanda.person)
-    page.goto("/messages")
+    page = visitor(wanda.person, at="/messages")
     page.get_by_role("link", name="Next week?").click()
     page.get_by_role("link", name="Answer").click()
     expect(page.get_by_label("Subject")).to_have_value("Re: Next week?")
@@ -542,8 +534,7 @@ def test_who_comes_too_late_for_a_task_gets_another_of_its_kind(
     people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda, will: Wanda
 ) -> None:
     first, second = (rosa.hit(Title="Two of a kind")["HITId"] for _ in range(2))
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{first}")
+    page = visitor(wanda.person, at=f"/tasks/{first}")
     will.accept(first)
     page.get_by_role("button", name="Accept this task").click()
     expect(page.get_by_text("Somebody else took that task.")).to_be_visible()
@@ -551,8 +542,7 @@ def test_who_comes_too_late_for_a_task_gets_another_of_its_kind(
 
     assert wanda.person.post(f"/tasks/{second}/accept").status_code == 303  # hers already
     third = rosa.hit(Title="Two of a kind")["HITId"]
-    fay = visitor(Wanda(people).person)
-    fay.goto(f"/tasks/{first}")
+    fay = visitor(Wanda(people).person, at=f"/tasks/{first}")
     expect(fay.get_by_text("This task is no longer available. There are others of the same kind.")).to_be_visible()
     fay.get_by_role("button", name="Accept another of the same kind").click()
     expect(fay).to_have_url(re.compile("/work/"))
@@ -582,8 +572,7 @@ def test_pages_are_accessible_fit_a_phone_and_speak_of_tasks(
     returned = wanda.accept(rosa.hit(Title="Given back")["HITId"])
     wanda.give_back(returned)
     rosa.client.notify_workers(Subject="Hello", MessageText="Text " * 100, WorkerIds=[wanda.id])
-    page = visitor(wanda.person)
-    page.goto("/messages")
+    page = visitor(wanda.person, at="/messages")
     letter = page.get_by_role("link", name="Hello").get_attribute("href") or ""
     paths = ["/tasks", f"/tasks/{offered}", "/history", "/earnings", "/qualifications", "/messages", letter, "/account"]
     paths += [f"/work/{assignment}" for assignment in (at_work, done, rejected, waiting, returned)]
@@ -606,8 +595,7 @@ def test_a_task_can_be_done_with_the_keyboard_alone(
     visitor: Visitor, rosa: Requester, wanda: Wanda, requesters_site: RequestersSite
 ) -> None:
     hit_id = rosa.hit(Title="By keyboard", Question=requesters_site.question())["HITId"]
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit_id}")
+    page = visitor(wanda.person, at=f"/tasks/{hit_id}")
 
     def reach(words: str) -> None:
         for _ in range(40):
@@ -674,8 +662,7 @@ def test_the_keyboard_is_in_the_task_once_it_is_there(
     people: Marketplace, visitor: Visitor, rosa: Requester, wanda: Wanda
 ) -> None:
     hit = rosa.hit(Title="Keys at once", Question=html_question(USUAL_HTML))
-    page = visitor(wanda.person)
-    page.goto(f"/tasks/{hit['HITId']}")
+    page = visitor(wanda.person, at=f"/tasks/{hit['HITId']}")
     page.get_by_role("button", name="Accept this task").click()
     page.wait_for_function("() => document.activeElement && document.activeElement.tagName === 'IFRAME'")
     page.keyboard.press("Tab")
