@@ -16,7 +16,7 @@ from botocore.loaders import create_loader  # type: ignore[import-untyped]
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
-from django.test import TransactionTestCase
+from django.test import Client, TransactionTestCase
 from django.utils import translation
 from hypothesis.internal.conjecture import providers
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -199,6 +199,13 @@ def limits(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
 def rita(db: None) -> User:
     lay_out("Rita", lambda: factories.user("rita"))
     return User.objects.get(username="rita")
+
+
+@pytest.fixture
+def page(client: Client, rita: User) -> Client:
+    """Rita's browser, without scripts."""
+    client.force_login(rita)
+    return client
 
 
 @pytest.fixture

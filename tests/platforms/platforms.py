@@ -4,11 +4,15 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from judgments import quality
 from judgments import services as judgment_services
 from platforms.arriving import assignment_arrive
 from platforms.models import Operation, Publication, PublishedHit
 from platforms.outbox import LEASE, PATIENCE, operations_run
 from platforms.publishing.publications import publication_plan
+from platforms.reviewing.requeuing import publication_requeue
+from platforms.reviewing.settling import publication_settle
+from platforms.syncing import publication_sync
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.marketplace.server import Worker
@@ -87,6 +91,32 @@ def finish(
     ended = end(assignment=assignment, at=timezone.now())
     assert worker.submit(ended.platform_assignment_id, receipt=ended.receipt).status_code == 200
     return ended
+
+
+def judge(
+    publication: Publication, worker: Worker, number: int = 1, *, only: range | None = None, fail_tests: bool = False
+) -> Assignment:
+    """Accept one HIT and judge all, or some and leave, and send nothing to the platform yet."""
+    assignment = arrive(publication, worker, number)
+    factories.judge(assignment, only=only, fail_tests=fail_tests)
+    end = judgment_services.assignment_leave if only is not None else judgment_services.assignment_finish
+    return end(assignment=assignment, at=timezone.now())
+
+
+def decide(publication: Publication, clock: Clock) -> None:
+    """Ask the platform about everything, check what it confirmed, and decide."""
+    publication_sync(publication=publication, at=clock(), everything=True)
+    quality.confirmed_check_all(at=clock())
+    publication_settle(publication=publication, at=clock())
+
+
+def settle(publication: Publication, clock: Clock | None = None, *, requeue: bool = False) -> Clock:
+    """Decide, ask for more work where it is missing if told to, and make the calls that follow."""
+    clock = clock or Clock()
+    decide(publication, clock)
+    if requeue:
+        publication_requeue(publication=publication, at=clock())
+    return drain(publication, clock)
 
 
 def work(publication: Publication, worker: Worker, number: int = 1, **how: object) -> Assignment:

@@ -122,9 +122,7 @@ def test_pools_too_large_for_a_tournament_have_the_bills_of_rounds_beside_their_
     }
 
 
-def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(
-    collection: Collection, client: Client, rita: User
-) -> None:
+def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(collection: Collection, page: Client) -> None:
     draft = factories.campaign(collection, "shallow", start=False)
     draft.pool_histogram = {"12": 1}
     assert [row.design for row in rounds_bills(publication_unsaved(draft))] == ["all pairs", "K5F9"]
@@ -132,23 +130,21 @@ def test_pools_in_which_rounds_save_nothing_have_no_bill_of_rounds(
     assert rounds_bills(publication_unsaved(draft)) == []
     draft.pool_histogram, draft.design = {"30": 1}, "champion_check"
     assert rounds_bills(publication_unsaved(draft)) == []
-    client.force_login(rita)
-    assert 'id="rounds"' not in client.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
+    assert 'id="rounds"' not in page.get(reverse("campaigns:campaign", args=[draft.pk])).content.decode()
 
 
 def test_the_draft_the_dry_run_the_plan_and_the_commands_say_the_same_to_the_cent(
-    client: Client, rita: User, collection: Collection, requester: Requester
+    page: Client, collection: Collection, requester: Requester
 ) -> None:
     settings = {"reward": "1.13", "redo_rate": "0.25", "overlap": 3, "pairs_per_hit": 3, "tests_per_hit": 2}
     campaign = factories.campaign(collection, start=False, **settings)
-    client.force_login(rita)
     pages = ["campaigns:plan", "results:plan", "platforms:terms"]
 
     def shown() -> set[Decimal]:
         """The total of each page that has one now."""
         totals = set()
         for name in pages:
-            answer = client.get(reverse(name, args=[campaign.pk]))
+            answer = page.get(reverse(name, args=[campaign.pk]))
             assert answer.status_code == 200, name
             context = answer.context
             bills = [row.bill for row in context["plan"].rows if row.overlap == 3] if "plan" in context else []

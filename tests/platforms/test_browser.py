@@ -11,21 +11,18 @@ from playwright.sync_api import Browser, Page
 
 from core.alarms import alarm_raise
 from core.models import User
-from judgments import quality
-from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.attention import attention_check
 from platforms.models import Operation, PlatformAlarm, Publication
 from platforms.reviewing.compensations import compensations_find
 from platforms.reviewing.fairness import pay_rate_check
-from platforms.reviewing.settling import publication_settle
-from platforms.syncing import publication_sync
 from runs.models import Collection
 from tasks import services as task_services
 from tests import browser, factories
 from tests.looking import DESK, looks_right
 from tests.marketplace.server import Worker
-from tests.platforms.platforms import Clock, arrive, drain, work
+from tests.platforms.platforms import Clock, decide, drain, judge, work
+from tests.rows import fresh
 
 
 @pytest.fixture
@@ -70,16 +67,10 @@ def test_the_pages_of_a_busy_publication_fit_and_can_be_read(
 ) -> None:
     clock, now = Clock(), timezone.now()
     work(published, wanda, 1)
-    other = arrive(published, will, 2)
-    factories.judge(other)
-    judgment_services.assignment_finish(assignment=other, at=now)
+    other = judge(published, will, 2)
     will.submit(other.platform_assignment_id, receipt="another")
-    lost = arrive(published, wanda, 3)
-    factories.judge(lost)
-    judgment_services.assignment_finish(assignment=lost, at=now)
-    publication_sync(publication=published, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=published, at=clock())
+    judge(published, wanda, 3)
+    decide(published, clock)
     compensations_find(publication=published, at=now + timedelta(hours=3))
     drain(published, clock)
     platform_jobs.compare(published.pk)
@@ -155,8 +146,7 @@ def test_publishing_and_stopping_go_with_the_keyboard_alone(ritas: Page, publica
     ritas.wait_for_url("**/platform/stop/")
     press("Stop")
     ritas.wait_for_url("**/platform/")
-    publication.refresh_from_db()
-    assert publication.state == "stopped"
+    assert fresh(publication).state == "stopped"
 
 
 def test_the_page_of_test_pairs_fits_and_keeps_its_place_while_one_decides(

@@ -11,7 +11,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from core.models import User
 from platforms.models import Payment, Publication
 from platforms.money import ledger
 from platforms.publishing.costs import Amounts, campaign_costs
@@ -22,13 +21,6 @@ from tests.judgments.judged import judge_all
 
 COSTS = reverse("platforms:costs")
 ZERO = Decimal(0)
-
-
-@pytest.fixture
-def page(client: Client, rita: User) -> Client:
-    """Rita's browser."""
-    client.force_login(rita)
-    return client
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from decimal import Decimal
 from django.utils import timezone
 
 from core.models import Alarm, User
-from judgments import quality
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Payment, Publication, Submission
 from platforms.reviewing.fairness import (
@@ -16,11 +15,9 @@ from platforms.reviewing.fairness import (
     pay_rate_check,
     pay_rate_compute,
 )
-from platforms.reviewing.settling import publication_settle
-from platforms.syncing import publication_sync
 from runs.models import Passage
 from tests.marketplace.server import Worker
-from tests.platforms.platforms import drain, work
+from tests.platforms.platforms import drain, settle, work
 
 
 def test_an_adjustment_at_the_marketplace_is_a_bonus_that_its_worker_gets_once(
@@ -30,10 +27,7 @@ def test_an_adjustment_at_the_marketplace_is_a_bonus_that_its_worker_gets_once(
     assert pay_rate_check(publication=published, at=at).submissions == 0
     for worker, number in ((wanda, 1), (will, 2), (wanda, 3)):
         work(published, worker, number)
-    publication_sync(publication=published, at=timezone.now(), everything=True)
-    quality.confirmed_check_all(at=timezone.now())
-    publication_settle(publication=published, at=timezone.now())
-    drain(published)
+    settle(published)
     assert None not in Submission.objects.values_list("seconds_there", flat=True)
     assert (least_hourly(published), hourly_at_first(published)) == (None, None)
     Submission.objects.update(seconds_there=1800)

@@ -29,6 +29,7 @@ from tasks import jobs as task_jobs
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories
+from tests.rows import fresh
 
 
 @pytest.fixture
@@ -163,8 +164,7 @@ def test_what_nobody_wants_any_more_keeps_no_publication_unfinished(
         Publication.objects.update(state="open")
     assert finishing.unfinished().get() == settled
     assert not finish(settled)
-    settled.refresh_from_db()
-    assert not settled.is_finished
+    assert not fresh(settled).is_finished
 
 
 def test_a_stopped_publication_that_owes_money_is_not_finished(settled: Publication, campaign: Campaign) -> None:

@@ -14,7 +14,6 @@ from django.utils import timezone
 from core.errors import BadRequest, NotNow
 from core.models import User
 from judgments import quality
-from judgments import services as judgment_services
 from judgments.models import Acceptance
 from platforms.ledger_comparison import (
     comparison_begin,
@@ -31,7 +30,6 @@ from platforms.publishing.publications import publication_publish, publication_r
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import submission_approve, submission_reject
 from platforms.reviewing.requeuing import publication_requeue
-from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from pools.models import Campaign
 from runs.models import Collection
@@ -39,20 +37,12 @@ from tasks import services as task_services
 from tasks.models import Assignment, Hit
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester, Worker
-from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
+from tests.platforms.platforms import Clock, arrive, decide, drain, finish, judge, published_hit_of, settle, work
 from tests.platforms.publishing import published_once
+from tests.rows import fresh
 from tests.worlds import lay_out
 
 Purpose = Payment.Purpose
-
-
-def settle(publication: Publication, clock: Clock | None = None) -> Clock:
-    """Sync everything, decide, pay."""
-    clock = clock or Clock()
-    publication_sync(publication=publication, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=publication, at=clock())
-    return drain(publication, clock)
 
 
 def paid(publication: Publication) -> dict[str, Decimal]:
@@ -133,9 +123,7 @@ def test_who_returns_the_hit_is_offered_a_compensation_that_only_they_can_take(
     thirteen: Callable[..., Publication], requester: Requester, wanda: Worker, will: Worker
 ) -> None:
     publication = thirteen(pay="return-and-compensate")
-    assignment = arrive(publication, wanda)
-    factories.judge(assignment, only=range(1, 7))
-    judgment_services.assignment_leave(assignment=assignment, at=timezone.now())
+    assignment = judge(publication, wanda, only=range(1, 7))
     wanda.give_back(assignment.platform_assignment_id)
     clock = settle(publication)
     assert not publication.payments.exists()  # it may still come
@@ -160,9 +148,7 @@ def test_work_that_comes_late_after_all_is_paid_as_such_and_not_compensated(
     thirteen: Callable[..., Publication], requester: Requester, wanda: Worker
 ) -> None:
     publication = thirteen()
-    assignment = arrive(publication, wanda)
-    factories.judge(assignment)
-    assignment = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assignment = judge(publication, wanda)
     clock = Clock()
     clock.sleep(3 * 3600)
     settle(publication, clock)
@@ -195,8 +181,7 @@ def test_careless_work_is_paid_excluded_without_rejecting_and_asked_for_again(
     assert requester.client.get_hit(HITId=hit_id)["HIT"]["MaxAssignments"] == 2
     good = work(publication, will)
     settle(publication, clock)
-    good.refresh_from_db()
-    assert good.verdict == "accepted"
+    assert fresh(good).verdict == "accepted"
     assert publication_requeue(publication=publication, at=clock()) == 0
     assert set(publication.submissions.values_list("status", flat=True)) == {"Approved"}
     assert totals(publication).paid == Decimal("4.00")
@@ -220,9 +205,7 @@ def test_an_excluded_worker_gets_no_hit_of_the_lab_until_welcomed_again(publishe
 
 
 def test_whose_id_somebody_typed_is_not_excluded_at_the_platform(published: Publication, wanda: Worker) -> None:
-    forged = arrive(published, wanda)
-    factories.judge(forged, fail_tests=True)
-    judgment_services.assignment_finish(assignment=forged, at=timezone.now())
+    forged = judge(published, wanda, fail_tests=True)
 
     settle(published)
 
@@ -232,9 +215,7 @@ def test_whose_id_somebody_typed_is_not_excluded_at_the_platform(published: Publ
 
 
 def test_judgments_count_once_the_platform_confirms_whose_they_are(published: Publication, wanda: Worker) -> None:
-    mine = arrive(published, wanda)
-    factories.judge(mine)
-    judgment_services.assignment_finish(assignment=mine, at=timezone.now())
+    mine = judge(published, wanda)
     settle(published)
     assert not Acceptance.objects.exists()
     assert Hit.objects.get(number=1).needed == 1
@@ -258,15 +239,11 @@ def test_work_that_was_taken_before_a_failure_came_to_light_follows_the_rule(
 
     settle(published)
 
-    bad.refresh_from_db()
-    good.refresh_from_db()
-    assert (bad.verdict, good.verdict) == ("excluded", second)
+    assert (fresh(bad).verdict, fresh(good).verdict) == ("excluded", second)
 
 
 def test_a_compensation_that_was_taken_confirms_the_work(published: Publication, wanda: Worker) -> None:
-    mine = arrive(published, wanda)
-    factories.judge(mine)
-    judgment_services.assignment_finish(assignment=mine, at=timezone.now())
+    mine = judge(published, wanda)
     clock = Clock()
     clock.sleep(3 * 3600)
     settle(published, clock)
@@ -278,8 +255,7 @@ def test_a_compensation_that_was_taken_confirms_the_work(published: Publication,
     for _ in range(3):
         settle(published, clock)
 
-    mine.refresh_from_db()
-    assert mine.verdict == "accepted"
+    assert fresh(mine).verdict == "accepted"
     assert Hit.objects.get(number=1).needed == 0
 
 
@@ -402,9 +378,7 @@ def test_after_a_day_a_lost_bonus_is_looked_for_first(
     work(published, wanda)
     marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "SendBonus"}])
     clock = Clock()
-    publication_sync(publication=published, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=published, at=clock())
+    decide(published, clock)
     drain(published, clock, rounds=1)
     assert Operation.objects.filter(kind="bonus", state="unknown").exists()
     marketplace.advance(hours=25)
@@ -432,9 +406,7 @@ def test_nothing_is_paid_while_the_kill_switch_is_down(published: Publication, w
     clock = Clock()
     publication_stop(publication=published, at=clock())
 
-    publication_sync(publication=published, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=published, at=clock())
+    decide(published, clock)
     drain(published, clock, rounds=5)
 
     assert totals(published).owed == Decimal("2.00")
@@ -447,9 +419,7 @@ def test_a_bonus_that_is_planned_when_the_kill_switch_falls_is_not_paid_before_r
 ) -> None:
     work(published, wanda)
     clock = Clock()
-    publication_sync(publication=published, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=published, at=clock())
+    decide(published, clock)
     assert operations_run(publication=published, limit=1, clock=clock, sleep=clock.sleep) == 1
     assert paid(published) == {Purpose.REWARD: Decimal("0.10")}
     publication_stop(publication=published, at=clock())
@@ -553,9 +523,7 @@ def test_the_export_has_a_line_for_every_payment_with_token_and_evidence(publish
 def test_work_whose_submission_waits_for_a_person_is_not_compensated_beside_it(
     published: Publication, wanda: Worker
 ) -> None:
-    mine = arrive(published, wanda)
-    factories.judge(mine)
-    judgment_services.assignment_finish(assignment=mine, at=timezone.now())
+    mine = judge(published, wanda)
     wanda.submit(mine.platform_assignment_id, receipt="AAAA-AAAA-AAAA")
     clock = settle(published)
     clock.sleep(3 * 3600)
@@ -573,9 +541,7 @@ def test_work_that_arrives_after_a_compensation_was_offered_is_paid_once(
     published: Publication, requester: Requester, wanda: Worker, accepted: bool
 ) -> None:
     clock = Clock()
-    mine = arrive(published, wanda)
-    factories.judge(mine)
-    mine = judgment_services.assignment_finish(assignment=mine, at=timezone.now())
+    mine = judge(published, wanda)
     clock.sleep(3 * 3600)
     settle(published, clock)
     offer = compensation_offer(payment=mine.payments.get(), at=clock())

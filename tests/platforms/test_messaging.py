@@ -18,7 +18,7 @@ from platforms.syncing import publication_sync
 from review import deciding
 from tests.marketplace.people import Wanda
 from tests.marketplace.server import Marketplace
-from tests.platforms.platforms import drain, published_hit_of, work
+from tests.platforms.platforms import drain, published_hit_of, settle, work
 
 
 def told(person: Wanda) -> str:
@@ -65,10 +65,7 @@ def test_many_are_written_to_at_once_and_each_reads_it_once(
     people = [Wanda(marketplace, vouched_approved=20_000) for _worker in range(2)]
     for number, worker in enumerate(people, start=1):
         work(published, worker, number)
-    publication_sync(publication=published, at=timezone.now(), everything=True)
-    quality.confirmed_check_all(at=timezone.now())
-    publication_settle(publication=published, at=timezone.now())
-    drain(published)
+    settle(published)
     campaign, at = published.campaign, timezone.now()
     chosen = campaign.assignments.all()
     bulk = deciding.bulk_create(campaign=campaign, action="message", chosen=chosen, why="Thank you.", by=rita, at=at)

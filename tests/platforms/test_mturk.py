@@ -47,7 +47,7 @@ from tasks.models import Assignment, Hit, Worker
 from tests import factories
 from tests.marketplace.server import Marketplace, Requester
 from tests.marketplace.server import Worker as PlatformWorker
-from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
+from tests.platforms.platforms import Clock, arrive, drain, finish, judge, published_hit_of, work
 from tests.races import beside
 
 # --- hosts, errors, money
@@ -322,9 +322,7 @@ def test_a_preview_makes_no_rows(published: Publication, made_up: str) -> None:
 
 
 def test_submitted_is_what_the_api_says(published: Publication, wanda: PlatformWorker) -> None:
-    assignment = arrive(published, wanda)
-    factories.judge(assignment)
-    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assignment = judge(published, wanda)
     assert publication_sync(publication=published, at=timezone.now(), everything=True) == (3, 0)
 
     assignment.refresh_from_db()
@@ -342,6 +340,7 @@ def test_only_what_is_reviewable_or_due_is_asked_about(published: Publication, w
 
     assert publication_sync(publication=published, at=later + timedelta(seconds=10)) == (0, 0), "asked about just now"
     assert publication_sync(publication=published, at=later + timedelta(minutes=1)) == (1, 1)
+    assert publication_sync(publication=published, at=later + timedelta(minutes=2)) == (0, 0), "known to be submitted"
 
 
 def test_a_hint_makes_the_poll_come_sooner(published: Publication) -> None:
@@ -350,13 +349,6 @@ def test_a_hint_makes_the_poll_come_sooner(published: Publication) -> None:
     hint = [published_hit_of(published, 1).platform_hit_id, "3SOMEBODYELSES"]
     assert hints_take(publication=published, platform_hit_ids=hint, at=at + timedelta(minutes=11)) == 1
     assert publication_sync(publication=published, at=at + timedelta(minutes=11)).polled == 1
-
-
-def test_what_is_known_to_be_submitted_is_not_asked_about_again(published: Publication, wanda: PlatformWorker) -> None:
-    work(published, wanda)
-    at = timezone.now()
-    assert publication_sync(publication=published, at=at) == (1, 1)
-    assert publication_sync(publication=published, at=at + timedelta(minutes=1)) == (0, 0)
 
 
 def test_every_page_is_read_and_every_submission_found(
@@ -389,9 +381,7 @@ def test_work_that_arrives_after_the_expiry_is_taken(published: Publication, wan
 
 @pytest.mark.parametrize("receipt", ["", "7K3M-Q2ZD-91XA"])
 def test_a_wrong_receipt_waits_for_a_person(published: Publication, wanda: PlatformWorker, receipt: str) -> None:
-    assignment = arrive(published, wanda)
-    factories.judge(assignment)
-    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    assignment = judge(published, wanda)
     wanda.submit(assignment.platform_assignment_id, receipt=receipt)
 
     publication_sync(publication=published, at=timezone.now(), everything=True)

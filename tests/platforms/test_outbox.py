@@ -71,6 +71,15 @@ def begin(publication: Publication, clock: Clock) -> None:
         publication_plan(publication_id=publication.pk, at=clock())
 
 
+def begin_with(publication: Publication, marketplace: Marketplace, *faults: str) -> Clock:
+    """Begin, and make one call for a HIT, the first to meet these faults."""
+    clock = Clock()
+    begin(publication, clock)
+    marketplace.test("faults", script=[{"kind": kind, "operation": "CreateHITWithHITType"} for kind in faults])
+    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    return clock
+
+
 def lost_replies(publication: Publication, marketplace: Marketplace, requester: Requester) -> list[dict[str, Any]]:
     """Publish while the reply to the first three HITs is dropped after they were made."""
     clock = Clock()
@@ -81,7 +90,9 @@ def lost_replies(publication: Publication, marketplace: Marketplace, requester: 
     return platform_hits(requester)
 
 
-def test_a_campaign_is_published_hit_by_hit(published: Publication, requester: Requester) -> None:
+def test_a_campaign_is_published_hit_by_hit_and_publishing_again_changes_nothing(
+    published: Publication, requester: Requester
+) -> None:
     hits = platform_hits(requester)
 
     assert len(hits) == 3
@@ -93,6 +104,14 @@ def test_a_campaign_is_published_hit_by_hit(published: Publication, requester: R
         published_hit.platform_hit_id in {hit["HITId"] for hit in hits}
         for published_hit in published.published_hits.all()
     )
+
+    before = Operation.objects.count()
+
+    publication_publish(publication=published, at=timezone.now())
+    drain(published)
+
+    assert Operation.objects.count() == before
+    assert len(platform_hits(requester)) == 3
 
 
 def test_planning_keeps_a_bounded_number_of_calls_ahead(publication: Publication) -> None:
@@ -106,16 +125,6 @@ def test_planning_keeps_a_bounded_number_of_calls_ahead(publication: Publication
     Operation.objects.filter(kind=Kind.CREATE).update(state=State.DONE)
     assert publication_plan(publication_id=publication.pk, at=timezone.now()) == 500
     assert publishing_progress(publication).unplanned == 200
-
-
-def test_publishing_again_changes_nothing(published: Publication, requester: Requester) -> None:
-    before = Operation.objects.count()
-
-    publication_publish(publication=published, at=timezone.now())
-    drain(published)
-
-    assert Operation.objects.count() == before
-    assert len(platform_hits(requester)) == 3
 
 
 def test_a_hit_whose_reply_was_lost_is_published_once(
@@ -156,13 +165,11 @@ def test_a_storm_of_faults_publishes_each_hit_once(
     assert publishing_progress(publication) == (40, 0, 0, 0)
 
 
-def test_after_a_day_a_lost_hit_is_found_by_its_annotation(
-    publication: Publication, marketplace: Marketplace, requester: Requester
+@pytest.mark.parametrize(("fault", "found"), [("reply_dropped", 1), ("before_commit", 0)])
+def test_after_a_day_a_lost_hit_is_found_by_its_annotation_and_one_that_never_arrived_is_made(
+    publication: Publication, marketplace: Marketplace, requester: Requester, fault: str, found: int
 ) -> None:
-    clock = Clock()
-    begin(publication, clock)
-    marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "CreateHITWithHITType"}])
-    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    clock = begin_with(publication, marketplace, fault)
     assert Operation.objects.filter(state=State.UNKNOWN).count() == 1
     marketplace.advance(hours=25)
     clock.sleep(25 * 3600)
@@ -170,22 +177,7 @@ def test_after_a_day_a_lost_hit_is_found_by_its_annotation(
     drain(publication, clock)
 
     assert len(platform_hits(requester)) == 3
-    assert Operation.objects.filter(kind=Kind.CREATE, result__found=True).count() == 1
-
-
-def test_after_a_day_a_call_that_never_arrived_is_made(
-    publication: Publication, marketplace: Marketplace, requester: Requester
-) -> None:
-    clock = Clock()
-    begin(publication, clock)
-    marketplace.test("faults", script=[{"kind": "before_commit", "operation": "CreateHITWithHITType"}])
-    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
-    marketplace.advance(hours=25)
-    clock.sleep(25 * 3600)
-
-    drain(publication, clock)
-
-    assert len(platform_hits(requester)) == 3
+    assert Operation.objects.filter(kind=Kind.CREATE, result__found=True).count() == found
 
 
 def test_the_row_and_token_stand_before_the_call(publication: Publication, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,10 +291,7 @@ def test_calls_keep_to_the_rate(publication: Publication) -> None:
 def test_throttling_slows_down_and_loses_nothing(
     publication: Publication, marketplace: Marketplace, requester: Requester
 ) -> None:
-    clock = Clock()
-    begin(publication, clock)
-    marketplace.test("faults", script=[{"kind": "throttled", "operation": "CreateHITWithHITType"}])
-    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    clock = begin_with(publication, marketplace, "throttled")
 
     operation = Operation.objects.get(kind=Kind.CREATE, attempts=1)
     publication.refresh_from_db()
@@ -366,10 +355,7 @@ def test_a_pause_in_the_middle_publishes_no_more_and_resumes(publication: Public
 def test_a_hit_that_was_on_its_way_when_the_kill_switch_fell_is_found_and_ended(
     publication: Publication, marketplace: Marketplace, requester: Requester
 ) -> None:
-    clock = Clock()
-    begin(publication, clock)
-    marketplace.test("faults", script=[{"kind": "reply_dropped", "operation": "CreateHITWithHITType"}])
-    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    clock = begin_with(publication, marketplace, "reply_dropped")
     publication_stop(publication=publication, at=clock())
 
     drain(publication, clock, rounds=10)
@@ -415,10 +401,6 @@ def test_a_refused_call_rings_and_can_be_tried_again(published: Publication, req
     assert not published.alarms.filter(settled_at=None).exists()
 
 
-def test_work_goes_on_while_publishing(published: Publication, wanda: Worker) -> None:
-    assert work(published, wanda).receipt
-
-
 def test_a_stop_while_hits_are_being_opened_again_leaves_none_open(
     published: Publication, requester: Requester, marketplace: Marketplace
 ) -> None:
@@ -438,11 +420,7 @@ def test_a_stop_while_hits_are_being_opened_again_leaves_none_open(
 def test_a_hit_in_doubt_stays_in_doubt_when_its_repeat_is_throttled(
     publication: Publication, requester: Requester, marketplace: Marketplace
 ) -> None:
-    clock = Clock()
-    begin(publication, clock)
-    script = [{"kind": kind, "operation": "CreateHITWithHITType"} for kind in ("reply_dropped", "throttled")]
-    marketplace.test("faults", script=script)
-    operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)
+    clock = begin_with(publication, marketplace, "reply_dropped", "throttled")
     Operation.objects.filter(kind=Kind.CREATE, state=State.PLANNED).update(next_try=clock() + timedelta(hours=1))
     clock.sleep(60)
     operations_run(publication=publication, limit=1, clock=clock, sleep=clock.sleep)

@@ -9,25 +9,11 @@ from django.utils.formats import date_format
 from selectolax.lexbor import LexborHTMLParser
 
 from core.models import User
-from judgments import quality
 from platforms.models import Publication
 from platforms.reviewing.deciding import submission_approve, submission_reject
-from platforms.reviewing.requeuing import publication_requeue
-from platforms.reviewing.settling import publication_settle
-from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests.marketplace.server import Requester, Worker
-from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of
-
-
-def settle(publication: Publication) -> None:
-    """Sync everything, decide, pay, and ask for more work where it is missing."""
-    clock = Clock()
-    publication_sync(publication=publication, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=publication, at=clock())
-    publication_requeue(publication=publication, at=clock())
-    drain(publication, clock)
+from tests.platforms.platforms import arrive, finish, published_hit_of, settle
 
 
 def leave_at_once(publication: Publication, worker: Worker, number: int = 1) -> Assignment:
@@ -65,7 +51,7 @@ def test_work_without_an_answer_is_never_approved_by_itself(
             assert worker.cannot_accept(published_hit_of(published, number).platform_hit_id)
             continue
         leave_at_once(published, worker, number)
-        settle(published)
+        settle(published, requeue=True)
 
     assert not published.payments.exists()
     assert set(published.submissions.values_list("status", "decision")) == {("Submitted", "")}
@@ -82,10 +68,10 @@ def test_the_hit_is_asked_for_again_once_a_person_has_decided(
     published: Publication, wanda: Worker, rita: User
 ) -> None:
     leave_at_once(published, wanda)
-    settle(published)
+    settle(published, requeue=True)
     submission_reject(submission=published.submissions.get(), by=rita, why="No work was done", at=timezone.now())
-    settle(published)
-    settle(published)
+    settle(published, requeue=True)
+    settle(published, requeue=True)
 
     assert published.operations.filter(kind="extend").count() == 1
     assert published.submissions.get().status == "Rejected"
@@ -95,9 +81,9 @@ def test_the_hit_is_asked_for_again_once_a_person_has_decided(
 
 def test_a_person_may_pay_for_work_without_an_answer(published: Publication, wanda: Worker, rita: User) -> None:
     leave_at_once(published, wanda)
-    settle(published)
+    settle(published, requeue=True)
     submission_approve(submission=published.submissions.get(), by=rita, why="The page was broken", at=timezone.now())
-    settle(published)
+    settle(published, requeue=True)
 
     assert dict(published.payments.values_list("purpose", "amount")) == {"reward": Decimal("0.10")}
     assert published.submissions.get().status == "Approved"
@@ -105,9 +91,9 @@ def test_a_person_may_pay_for_work_without_an_answer(published: Publication, wan
 
 def test_what_the_platforms_clock_paid_for_is_in_the_ledger(published: Publication, wanda: Worker) -> None:
     leave_at_once(published, wanda)
-    settle(published)
+    settle(published, requeue=True)
     wanda.marketplace.advance(days=8)
-    settle(published)
+    settle(published, requeue=True)
 
     submission = published.submissions.get()
     assert (submission.status, submission.decided_by) == ("Approved", None)

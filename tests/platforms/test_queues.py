@@ -13,19 +13,15 @@ import pytest
 import yaml
 from django.conf import settings
 from django.db import connection
-from django.utils import timezone
 
 from config.celery import app
 from core.job_status import QUEUES, redis_at
-from judgments import quality
 from platforms import jobs as platform_jobs
 from platforms.models import Payment, Publication
-from platforms.reviewing.settling import publication_settle
-from platforms.syncing import publication_sync
 from results import jobs as result_jobs
 from tests.conftest import REPOSITORY, database_url
 from tests.marketplace.server import Worker
-from tests.platforms.platforms import work
+from tests.platforms.platforms import Clock, decide, work
 from tests.tied import tied
 
 COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text())
@@ -72,9 +68,7 @@ def test_payments_go_out_while_the_compute_queue_is_busy_and_full(
     published: Publication, wanda: Worker, tmp_path: Path
 ) -> None:
     work(published, wanda)
-    publication_sync(publication=published, at=timezone.now(), everything=True)
-    quality.confirmed_check_all(at=timezone.now())
-    publication_settle(publication=published, at=timezone.now())
+    decide(published, Clock())
     owed = published.payments.exclude(state=Payment.State.PAID)
     assert owed.count() == 2
     redis = redis_at(settings.REDIS_URL)

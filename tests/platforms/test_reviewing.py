@@ -1,6 +1,6 @@
 """Decisions about submitted work, from stored rows alone: what is rejected, compensated, and with which fee."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -26,6 +26,7 @@ from runs.models import Collection
 from tasks import services as task_services
 from tasks.models import Assignment
 from tests import factories
+from tests.rows import fresh
 
 
 def opened(campaign: Campaign, **terms: object) -> Publication:
@@ -63,6 +64,11 @@ def submitted(publication: Publication, work: Assignment, **facts: object) -> Su
         "submitted_at": timezone.now() - timedelta(days=3),
     }
     return publication.submissions.create(**(fields | facts))
+
+
+def check_and_settle(publication: Publication, at: datetime) -> None:
+    quality.confirmed_check_all(at=at)
+    publication_settle(publication=publication, at=at)
 
 
 @pytest.fixture(autouse=True)
@@ -109,8 +115,7 @@ def test_work_that_is_too_fast_to_be_read_waits_for_a_person_and_is_paid_once_th
     submission_approve(submission=fast, by=rita, why="They know these passages by heart.", at=at)
     assert {row.submission for row in publication.payments.all()} == {fast, read}
     assert not for_a_person(publication.submissions.all()).exists()
-    alarm.refresh_from_db()
-    assert alarm.settled_at == at
+    assert fresh(alarm).settled_at == at
 
 
 def test_fast_work_that_the_platforms_clock_has_approved_is_written_down_as_paid(campaign: Campaign) -> None:
@@ -120,8 +125,7 @@ def test_fast_work_that_the_platforms_clock_has_approved_is_written_down_as_paid
     quality.confirmed_check_all(at=at)
     Submission.objects.update(status="Approved")
     publication_settle(publication=publication, at=at)
-    fast.refresh_from_db()
-    assert (fast.decision, publication.payments.get().state) == ("approve", "paid")
+    assert (fresh(fast).decision, publication.payments.get().state) == ("approve", "paid")
     assert not publication.alarms.filter(settled_at=None).exists()
 
 
@@ -130,8 +134,7 @@ def test_work_that_waits_for_its_test_pairs_to_be_proven_is_paid_meanwhile(campa
     publication = opened(campaign)
     work = done(publication, fail_tests=True)
     submission = submitted(publication, work, assignment=work)
-    quality.confirmed_check_all(at=timezone.now())
-    publication_settle(publication=publication, at=timezone.now())
+    check_and_settle(publication, timezone.now())
     for row in (work, work.worker, submission):
         row.refresh_from_db()
     assert (work.verdict, work.owed, submission.decision) == (Assignment.Verdict.HELD, campaign.reward, "approve")
@@ -143,8 +146,7 @@ def test_what_the_platform_has_approved_cannot_be_rejected_any_more(campaign: Ca
     row = submitted(publication, done(publication), status="Approved")
     with pytest.raises(NotNow, match="At the platform, this work is “approved”"):
         submission_reject(submission=row, by=rita, why="careless", at=timezone.now())
-    row.refresh_from_db()
-    assert row.decision == ""
+    assert fresh(row).decision == ""
     assert not publication.operations.exists()
 
 
@@ -178,8 +180,7 @@ def test_a_person_who_approves_late_work_pays_it_once(
     if state == "paid":
         with pytest.raises(NotNow, match="was compensated with"):
             submission_approve(submission=row, by=rita, why="good", at=timezone.now())
-        quality.confirmed_check_all(at=timezone.now())
-        publication_settle(publication=row.publication, at=timezone.now())
+        check_and_settle(row.publication, timezone.now())
     submission_approve(submission=row, by=rita, why="good", at=timezone.now())
     assert sorted(Payment.objects.exclude(state="refused").values_list("purpose", flat=True)) == paid
     assert Operation.objects.get(kind="compensate").state == ("planned" if state == "paid" else "refused")
@@ -279,8 +280,7 @@ def test_who_was_compensated_and_does_the_same_hit_again_is_paid_once(campaign: 
     Payment.objects.update(state=state)
     second = again(publication, first, first.items.count())
     submitted(publication, second, assignment=second)
-    quality.confirmed_check_all(at=at)
-    publication_settle(publication=publication, at=at)
+    check_and_settle(publication, at)
     assert sum(row.amount for row in publication.payments.all()) == Decimal("2.00")
     assert publication.alarms.filter(kind="twice", settled_at=None).exists() == (state == "paid")
 
@@ -317,8 +317,7 @@ def test_what_was_returned_after_its_rejection_there_was_taken_back_is_owed(camp
     publication, at = opened(campaign), timezone.now()
     work = done(publication)
     row = submitted(publication, work, assignment=work, status="Rejected")
-    quality.confirmed_check_all(at=at)
-    publication_settle(publication=publication, at=at)
+    check_and_settle(publication, at)
     row.refresh_from_db()
     assert (row.decision, publication.payments.count()) == ("reject", 0)
     assert submissions_return(publication=publication, assignment_ids=[row.platform_assignment_id], at=at) == 1
@@ -380,8 +379,7 @@ def test_the_fee_that_is_kept_is_that_of_a_hit_of_so_many(collection: Collection
     publication = opened(campaign, pay="full-on-exit")
     work = done(publication)
     submitted(publication, work, assignment=work)
-    quality.confirmed_check_all(at=timezone.now())
-    publication_settle(publication=publication, at=timezone.now())
+    check_and_settle(publication, timezone.now())
     payment = publication.payments.get()
     assert (payment.purpose, payment.amount, payment.fee) == ("reward", Decimal("2.00"), Decimal(fee))
 
@@ -395,8 +393,7 @@ def test_under_the_rule_for_all_data_work_that_was_left_unchecked_is_excluded_wi
     left = judgment_services.assignment_leave(assignment=left, at=timezone.now())
     assert left.verdict == Assignment.Verdict.UNCHECKED
     factories.do(alice, campaign, fail_tests=True)
-    left.refresh_from_db()
-    assert left.verdict == Assignment.Verdict.EXCLUDED
+    assert fresh(left).verdict == Assignment.Verdict.EXCLUDED
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ from pools.models import Campaign
 from tests.marketplace.server import Marketplace, Requester, Worker
 from tests.platforms.platforms import Clock, arrive, drain, finish
 from tests.platforms.test_views import at as address_of
-from tests.platforms.test_views import page, press_publish, text_of, typed  # noqa: F401
+from tests.platforms.test_views import press_publish, text_of, typed
+from tests.rows import fresh
 
 NOBODY = requirements_of(PAPER._replace(approved=999_999))
 
@@ -73,7 +74,7 @@ def test_countries_that_do_not_exist_are_refused_however_they_come(campaign: Cam
 
 
 def test_the_dry_run_says_how_many_workers_qualify_and_the_papers_demands_are_one_press_away(
-    page: Client,  # noqa: F811
+    page: Client,
     publication: Publication,
     wanda: Worker,
 ) -> None:
@@ -96,7 +97,7 @@ def test_the_dry_run_says_how_many_workers_qualify_and_the_papers_demands_are_on
 
 
 def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overrides(
-    page: Client,  # noqa: F811
+    page: Client,
     publication: Publication,
 ) -> None:
     publication.requirements = NOBODY
@@ -113,8 +114,7 @@ def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overri
     publication.refresh_from_db()
     assert (publication.state, publication.operations.count()) == ("draft", 0)
     assert press_publish(page, publication, although_nobody_qualifies="on").status_code == 303
-    publication.refresh_from_db()
-    assert publication.state == "open"
+    assert fresh(publication).state == "open"
 
 
 @pytest.mark.parametrize("case", ["another platform", "an older marketplace", "no answer"])
@@ -392,15 +392,14 @@ def test_work_accepted_with_more_time_is_still_asked_about_after_the_time_was_cu
     published_hit = published.published_hits.get(hit__number=1)
     published.published_hits.filter(pk=published_hit.pk).update(expires_at=clock() - timedelta(days=1, minutes=30))
     publication_sync(publication=published, at=clock(), everything=True)
-    published_hit.refresh_from_db()
-    assert published_hit.next_poll_at is not None
+    assert fresh(published_hit).next_poll_at is not None
     finish(assignment, wanda)
     publication_sync(publication=published, at=clock(), everything=True)
     assert published.submissions.get().assignment == assignment
 
 
 def test_the_page_shows_what_follows_before_it_replaces(
-    page: Client,  # noqa: F811
+    page: Client,
     published: Publication,
     requester: Requester,
     rita: User,
@@ -446,7 +445,7 @@ def test_the_page_shows_what_follows_before_it_replaces(
 
 
 def test_the_page_replaces_with_terms_for_nobody_only_when_told_so(
-    page: Client,  # noqa: F811
+    page: Client,
     published: Publication,
 ) -> None:
     address = address_of("terms", published.campaign)

@@ -8,18 +8,15 @@ from django.test import Client
 from django.utils import timezone
 from selectolax.lexbor import LexborHTMLParser
 
-from judgments import quality
 from judgments.models import Acceptance, Decision
 from platforms.models import Publication
 from platforms.reviewing.compensations import compensations_find
-from platforms.reviewing.requeuing import publication_requeue
-from platforms.reviewing.settling import publication_settle
-from platforms.syncing import finished_end, publication_sync
+from platforms.syncing import finished_end
 from tasks.models import Assignment, Consent, Hit
 from tasks.models import Worker as OurWorker
 from tests import factories
 from tests.marketplace.server import Requester, Worker
-from tests.platforms.platforms import Clock, drain, published_hit_of
+from tests.platforms.platforms import published_hit_of, settle
 
 VICTIMS_ADDRESS, ATTACKERS_ADDRESS = "192.0.2.7", "198.51.100.9"
 
@@ -70,16 +67,6 @@ def no_limits_left_over() -> None:
     cache.clear()
 
 
-def settle(publication: Publication) -> None:
-    """Ask, check, decide, pay, and ask for more work."""
-    clock = Clock()
-    publication_sync(publication=publication, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=publication, at=clock())
-    publication_requeue(publication=publication, at=clock())
-    drain(publication, clock)
-
-
 def test_who_types_another_workers_id_gets_a_task_of_their_own_and_the_worker_is_paid(
     published: Publication, requester: Requester, wanda: Worker
 ) -> None:
@@ -98,7 +85,7 @@ def test_who_types_another_workers_id_gets_a_task_of_their_own_and_the_worker_is
     form = victim.hand_in_form()
     assert form["assignmentId"] == real
     assert wanda.submit(form.pop("assignmentId"), **form).status_code == 200
-    settle(published)
+    settle(published, requeue=True)
 
     submission = published.submissions.get()
     assert (submission.assignment, submission.decision) == (victim.assignment, "approve")
@@ -118,7 +105,7 @@ def test_the_forged_task_ends_quietly_once_the_platform_has_confirmed_the_real_o
     real = wanda.accept(published_hit_of(published, 1).platform_hit_id)
     form = Frame(published, wanda.id, real, VICTIMS_ADDRESS).begin().judge().hand_in_form()
     wanda.submit(form.pop("assignmentId"), **form)
-    settle(published)
+    settle(published, requeue=True)
 
     assert forged_active.assignment.leased_until <= timezone.now()
     later = timezone.now() + timedelta(days=2)
@@ -167,7 +154,7 @@ def test_a_flood_of_forged_tasks_keeps_the_worker_from_nothing(published: Public
         real = wanda.accept(published_hit_of(published, number).platform_hit_id)
         form = Frame(published, wanda.id, real, VICTIMS_ADDRESS).begin(number).judge().hand_in_form()
         assert wanda.submit(form.pop("assignmentId"), **form).status_code == 200
-    settle(published)
+    settle(published, requeue=True)
     assert published.submissions.filter(decision="approve").count() == 2
     assert Hit.objects.filter(number__in=(1, 2), needed=0).count() == 2
     assert not published.operations.filter(kind__in=["exclude", "extend"]).exists()
@@ -204,7 +191,7 @@ def test_who_leaves_again_and_again_gets_no_more_and_somebody_is_told(published:
     assert Assignment.objects.count() == 2
     alarm = published.alarms.get(kind="leaves", settled_at=None)
     assert "2 tasks" in alarm.text
-    settle(published)
+    settle(published, requeue=True)
     assert not published.payments.exists()
     assert not published.operations.filter(kind="extend").exists()
 
@@ -227,7 +214,7 @@ def test_who_finishes_more_than_they_leave_may_go_on(published: Publication, wan
     real = wanda.accept(published_hit_of(published, 1).platform_hit_id)
     form = Frame(published, wanda.id, real, VICTIMS_ADDRESS).begin(1).judge().hand_in_form()
     wanda.submit(form.pop("assignmentId"), **form)
-    settle(published)
+    settle(published, requeue=True)
     real = wanda.accept(published_hit_of(published, 2).platform_hit_id)
     Frame(published, wanda.id, real, VICTIMS_ADDRESS).begin(2).leave()
     wanda.give_back(real)
@@ -243,7 +230,7 @@ def test_who_accepts_the_same_hit_again_begins_it_anew(published: Publication, w
     second = wanda.accept(published_hit_of(published, 1).platform_hit_id)
     form = Frame(published, wanda.id, f"{second}", VICTIMS_ADDRESS).begin().judge().hand_in_form()
     assert wanda.submit(form.pop("assignmentId"), **form).status_code == 200
-    settle(published)
+    settle(published, requeue=True)
     assert published.submissions.get().decision == "approve"
 
 

@@ -22,7 +22,6 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from core.alarms import alarm_raise
 from core.models import Alarm, User
-from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs as platform_jobs
 from platforms.demands import PAPER, Demands
@@ -31,7 +30,6 @@ from platforms.models import Operation, Payment, PlatformAlarm, Publication, Sub
 from platforms.mturk.requirements import demands_of, requirements_of
 from platforms.publishing.publications import publication_stop
 from platforms.reviewing.compensations import compensations_find
-from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from platforms.terms import publication_unsaved, publication_write
 from platforms.views import notifications
@@ -41,18 +39,11 @@ from runs.models import Collection
 from tests import factories
 from tests.core.test_lists import rows_of
 from tests.marketplace.server import Marketplace, Requester, Worker
-from tests.platforms.platforms import Clock, arrive, drain, finish, published_hit_of, work
+from tests.platforms.platforms import arrive, drain, finish, judge, published_hit_of, settle, work
+from tests.rows import fresh
 
-GET_PAGES = ("publication", "terms", "publish", "submissions", "compensations", "ledger")
 POST_ONLY = ("extend", "listen", "compare", "ask_for_money")
 ACTS = ("pause", "resume", "expire", "stop")
-
-
-@pytest.fixture
-def page(client: Client, rita: User) -> Client:
-    """Rita's browser."""
-    client.force_login(rita)
-    return client
 
 
 def at(name: str, campaign: Campaign, *more: object) -> str:
@@ -72,45 +63,17 @@ def typed(campaign: Campaign, **changes: object) -> dict[str, object]:
     return {name: form[name].value() or "" for name in form.fields} | changes
 
 
-def synced(publication: Publication, clock: Clock | None = None) -> Clock:
-    """Ask the platform, check, settle, pay."""
-    clock = clock or Clock()
-    publication_sync(publication=publication, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=publication, at=clock())
-    return drain(publication, clock)
-
-
 def unmatched(publication: Publication, worker: Worker) -> Submission:
     """Work that the platform has, with a receipt that is not ours."""
     assignment = arrive(publication, worker)
     factories.judge(assignment)
     ended = judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
     assert worker.submit(ended.platform_assignment_id, receipt="another").status_code == 200
-    synced(publication)
+    settle(publication)
     return publication.submissions.get()
 
 
 # --- who, and how
-
-
-def test_another_lab_sees_and_changes_nothing(published: Publication, wanda: Worker) -> None:
-    campaign, row = published.campaign, unmatched(published, wanda)
-    other = factories.user("sam")
-    factories.lab("Another lab", other)
-    browser = Client()
-    browser.force_login(other)
-    plain = (*GET_PAGES, *POST_ONLY, *ACTS, "ledger_csv")
-    about = {"retry": 1, "set_aside": 1, "submission": row.pk, "compensate": 1}
-    addresses = [at(name, campaign) for name in plain] + [at(name, campaign, pk) for name, pk in about.items()]
-    for address in addresses:
-        for answer in (browser.get(address), browser.post(address, {"why": "x", "decision": "approve"})):
-            assert answer.status_code in (404, 405), address
-    published.refresh_from_db()
-    row.refresh_from_db()
-    assert (published.state, row.decision) == ("open", "")
-    for address in addresses:
-        assert Client().get(address).status_code in (302, 405)
 
 
 @pytest.mark.parametrize("whose", ["the same lab's", "another lab's"])
@@ -425,8 +388,7 @@ def test_without_an_answer_of_the_platform_the_pages_say_why(
         assert "Publish for up to" not in text
     answer = page.post(at("publish", campaign), {"seen": "x"})
     assert answer.status_code in (400, 409)
-    publication.refresh_from_db()
-    assert publication.state == "draft"
+    assert fresh(publication).state == "draft"
 
 
 # --- dry run and publishing
@@ -488,8 +450,7 @@ def test_an_account_that_does_not_hold_all_of_the_bill_publishes_nothing(
     answer = press_publish(page, publication)
     assert answer.status_code == 409
     assert "has $9.59, but the campaign may cost $9.60" in answer.content.decode()
-    publication.refresh_from_db()
-    assert publication.state == "draft"
+    assert fresh(publication).state == "draft"
 
 
 def test_a_campaign_that_is_not_open_is_not_published(page: Client, publication: Publication) -> None:
@@ -503,8 +464,7 @@ def test_production_asks_for_the_campaigns_name(page: Client, publication: Publi
     answer = press_publish(page, publication, typed_name="pilo")
     assert answer.status_code == 400
     assert "“pilo” was given. It must be “pilot”." in answer.content.decode()
-    publication.refresh_from_db()
-    assert publication.state == "draft"
+    assert fresh(publication).state == "draft"
 
 
 # --- state
@@ -516,7 +476,7 @@ def test_the_state_is_counted(page: Client, published: Publication, wanda: Worke
     publication_sync(publication=published, at=timezone.now(), everything=True)
     standing = page.get(at("publication", published.campaign)).context["status"]
     assert standing == (3, 3, 3, 2, 2, 0, 0, 2, 0, 0)
-    synced(published)
+    settle(published)
     platform_jobs.requeue()
     standing = page.get(at("publication", published.campaign)).context["status"]
     assert standing._asdict() == {
@@ -578,8 +538,7 @@ def test_stopping_is_asked_for_on_a_page_that_says_what_it_does(page: Client, pu
     assert "stays owed until you resume" in text
     published.published_hits.filter(hit__number=1).update(max_assignments=0)  # as once all have been submitted
     assert "2 open HITs are ended at the platform" in text_of(page, at("stop", published.campaign))
-    published.refresh_from_db()
-    assert published.state == "open"
+    assert fresh(published).state == "open"
 
 
 def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Publication) -> None:
@@ -593,8 +552,7 @@ def test_a_refused_call_is_shown_and_tried_again(page: Client, published: Public
     assert "Try again" in text
     for _time in range(2):
         assert page.post(at("retry", campaign, operation.pk)).status_code == 303
-    operation.refresh_from_db()
-    assert operation.state == "planned"
+    assert fresh(operation).state == "planned"
     assert not published.alarms.filter(settled_at=None).exists()
     assert page.post(at("retry", campaign, 0)).status_code == 404
 
@@ -649,7 +607,7 @@ def test_an_alarm_about_a_worker_leads_to_the_worker(page: Client, published: Pu
 
 def test_admins_can_look_at_the_rows_and_change_none(ada: User, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
-    synced(published)
+    settle(published)
     alarm_raise(of=published, kind=PlatformAlarm.FUNDS, text="No money.", at=timezone.now())
     browser = Client()
     browser.force_login(ada)
@@ -712,7 +670,7 @@ def test_a_rejection_needs_a_reason_and_pays_nothing(
 
 def test_matched_work_waits_for_nobody(page: Client, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
-    synced(published)
+    settle(published)
     campaign, row = published.campaign, published.submissions.get()
     address = at("submission", campaign, row.pk)
     assert address not in text_of(page, at("submissions", campaign))
@@ -727,9 +685,7 @@ def test_matched_work_waits_for_nobody(page: Client, published: Publication, wan
 def test_nothing_is_compensated_that_the_platform_could_not_be_asked_about(
     published: Publication, wanda: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assignment = arrive(published, wanda)
-    factories.judge(assignment)
-    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    judge(published, wanda)
     later = timezone.now() + timedelta(hours=3)
 
     def fail(**_facts: object) -> int:
@@ -763,7 +719,7 @@ def test_a_compensation_is_offered_once(page: Client, published: Publication, wa
     assert "Offer $2.00" not in text
     published_hit = published.published_hits.get(hit=None)
     wanda.do(published_hit.platform_hit_id, compensation="taken")
-    synced(published)
+    settle(published)
     assert 'data-head="State">paid</td>' in text_of(page, at("compensations", campaign))
     assert page.post(at("compensate", campaign, 0)).status_code == 404
 
@@ -772,9 +728,7 @@ def test_a_compensation_for_made_up_ids_is_declined_with_a_reason(
     page: Client, published: Publication, wanda: Worker
 ) -> None:
     campaign = published.campaign
-    assignment = arrive(published, wanda)
-    factories.judge(assignment)
-    judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
+    judge(published, wanda)
     later = timezone.now() + timedelta(hours=3)
     publication_sync(publication=published, at=later, everything=True)
     compensations_find(publication=published, at=later)
@@ -832,7 +786,7 @@ def test_the_ledger_adds_up_and_is_compared(
     page: Client, published: Publication, wanda: Worker, requester: Requester
 ) -> None:
     work(published, wanda)
-    synced(published)
+    settle(published)
     campaign = published.campaign
     answer = page.get(at("ledger", campaign))
     assert [tuple(row) for row in answer.context["sums"]] == [
@@ -849,7 +803,7 @@ def test_the_ledger_adds_up_and_is_compared(
 
 def test_a_difference_is_named(page: Client, published: Publication, wanda: Worker) -> None:
     work(published, wanda)
-    synced(published)
+    settle(published)
     Payment.objects.filter(purpose="bonus").update(amount=Decimal("1.89"))
     assert platform_jobs.compare(published.pk) == "differences: 1"
     text = text_of(page, at("ledger", published.campaign))
@@ -879,7 +833,7 @@ def test_the_csv_has_every_payment_no_worker_of_the_platform_and_no_formula(
     page: Client, published: Publication, wanda: Worker
 ) -> None:
     work(published, wanda)
-    synced(published)
+    settle(published)
     campaign = published.campaign
     bonus = Payment.objects.get(purpose="bonus")
     Payment.objects.filter(pk=bonus.pk).update(

@@ -15,8 +15,8 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import Operation, Payment, PayRate, PlatformAlarm, Publication, Submission
 from platforms.reviewing.fairness import adjustment_of, pay_rate_check
 from tasks.models import Assignment
-from tests.platforms.platforms import Clock, drain
-from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.platforms.platforms import Clock, drain, settle
+from tests.platforms.prolific.test_work import begin, finish
 from tests.simulation.prolific import Double
 
 MINUTES = (10, 20, 40)
@@ -88,26 +88,23 @@ def test_pay_below_the_minimum_raises_an_alarm_and_is_raised_once_by_one_confirm
     assert pay_rate_check(publication=slow, at=clock()).lowest == raised.after and unfair(slow) == []
 
 
-def test_who_was_raised_is_not_raised_again_and_who_came_later_is(
-    slow: Publication, rita: User, client: Browser
-) -> None:
-    client.force_login(rita)
+def test_who_was_raised_is_not_raised_again_and_who_came_later_is(slow: Publication, page: Browser) -> None:
     address = reverse("platforms:adjustment", args=[slow.campaign_id])
     late = Submission.objects.filter(publication=slow).latest("pk")
     Submission.objects.filter(pk=late.pk).update(decision="")
-    first = client.get(address).context["adjustment"]
-    client.post(address, {"hourly": first.hourly, "seen": first.digest})
+    first = page.get(address).context["adjustment"]
+    page.post(address, {"hourly": first.hourly, "seen": first.digest})
     assert (first.people, Operation.objects.filter(kind="adjust").count()) == (2, 2)
     Submission.objects.filter(pk=late.pk).update(decision="approve")
-    again = client.get(f"{address}?hourly=15").context["adjustment"]
+    again = page.get(f"{address}?hourly=15").context["adjustment"]
     assert (again.people, again.before) == (1, 2) and again.after < 15  # two keep what they were raised to
-    client.post(address, {"hourly": again.hourly, "seen": again.digest})
+    page.post(address, {"hourly": again.hourly, "seen": again.digest})
     assert Payment.objects.filter(purpose="adjustment").count() == Operation.objects.filter(kind="adjust").count() == 3
-    assert "No submission needs a raise" in client.get(f"{address}?hourly=20").content.decode()
+    assert "No submission needs a raise" in page.get(f"{address}?hourly=20").content.decode()
 
 
 def test_the_labs_floor_counts_where_it_is_higher_and_few_or_wrong_numbers_do_nothing(
-    slow: Publication, rita: User, client: Browser
+    slow: Publication, page: Browser
 ) -> None:
     at, lab = timezone.now(), slow.campaign.lab
     Submission.objects.filter(publication=slow).update(seconds_there=60)
@@ -122,11 +119,10 @@ def test_the_labs_floor_counts_where_it_is_higher_and_few_or_wrong_numbers_do_no
     Submission.objects.filter(publication=slow).update(decision="approve")
     pay_rate_check(publication=slow, at=later + timedelta(hours=1))
     assert "The lab's pay floor is" in unfair(slow)[0]
-    client.force_login(rita)
     address = reverse("platforms:adjustment", args=[slow.campaign_id])
     for hourly in ("0", "-1", "lots", "201", "1e9"):
-        assert client.get(address, {"hourly": hourly}).status_code == 400
-        assert client.post(address, {"hourly": hourly, "seen": ""}).status_code == 400
+        assert page.get(address, {"hourly": hourly}).status_code == 400
+        assert page.post(address, {"hourly": hourly, "seen": ""}).status_code == 400
     Submission.objects.filter(publication=slow).update(seconds_there=86_400)
     with pytest.raises(BadRequest, match="is the most"):
         adjustment_of(slow, Decimal(12))
@@ -135,4 +131,4 @@ def test_the_labs_floor_counts_where_it_is_higher_and_few_or_wrong_numbers_do_no
     Submission.objects.filter(publication=slow).update(seconds_there=None)
     Assignment.objects.filter(campaign=slow.campaign).update(finished_at=at, taken_at=at)
     assert pay_rate_check(publication=slow, at=at).lowest is None
-    assert client.get(address).status_code == 409
+    assert page.get(address).status_code == 409

@@ -28,7 +28,7 @@ from platforms.syncing import publication_sync
 from pools.models import Campaign
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock
-from tests.platforms.prolific.test_work import begin, finish
+from tests.platforms.prolific.test_work import begin, work
 from tests.simulation.prolific import Double
 
 Sent = tuple[dict[str, str], bytes]
@@ -119,8 +119,7 @@ def test_a_returned_place_is_free_within_five_seconds_and_doubled_late_or_disord
     assert [site.hand_over(returned) for _again in range(3)] == [204] * 3  # doubled
     assert len(prolific.requests(f"submissions/{place.submission}/")) == looks
 
-    _place, works = begin(published, prolific, "Works")
-    finish(published, prolific, works)
+    _place, works = work(published, prolific, "Works")
     submitted = site.next("AWAITING REVIEW")
     assert site.hand_over(submitted) == 204
     (stored,) = Submission.objects.all()

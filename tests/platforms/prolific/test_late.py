@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from core.errors import NotNow
 from core.models import Alarm, User
-from judgments import quality
 from judgments import services as judgment_services
 from platforms.ledger_comparison import comparison_make
 from platforms.models import Payment, Publication, Submission
@@ -19,12 +18,11 @@ from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer
 from platforms.reviewing.deciding import return_ask, submission_reject
 from platforms.reviewing.protocol import Ending
-from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests import factories
-from tests.platforms.platforms import Clock, drain
-from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.platforms.platforms import Clock, decide, drain, settle
+from tests.platforms.prolific.test_work import begin, work
 from tests.simulation.prolific import Double
 
 WHY = "You had been paid for this work already, as a bonus, when your time at Prolific was over, so return it, please."
@@ -119,7 +117,7 @@ def test_what_prolific_approved_after_a_compensation_is_booked_by_a_person_who_i
     prolific: Double,
     compensated: tuple[Clock, Assignment, Callable[[], str]],
     rita: User,
-    client: Browser,
+    page: Browser,
 ) -> None:
     clock, _assignment, complete = compensated
     complete()
@@ -130,11 +128,10 @@ def test_what_prolific_approved_after_a_compensation_is_booked_by_a_person_who_i
     (difference,) = comparison_make(publication=published, at=clock()).differences
     assert "we have rewards of $0.00 and bonuses of $0.00, Prolific $2.00 and $0.00" in difference
     assert "approved at Prolific" in Alarm.objects.get(kind="twice", settled_at=None).text
-    client.force_login(rita)
     address = reverse("platforms:submission", args=[published.campaign_id, submission.pk])
-    assert "Book the reward" in client.get(address).content.decode()
+    assert "Book the reward" in page.get(address).content.decode()
     fields = {"decision": "approve", "why": "It was approved at Prolific by mistake."}
-    assert client.post(address, fields).status_code in (302, 303)
+    assert page.post(address, fields).status_code in (302, 303)
     reward = Payment.objects.get(purpose="reward")
     (row,) = prolific.ledger("reward")
     assert (reward.state, int(reward.fee * 100)) == ("paid", row["fee"] + row["vat"])
@@ -145,11 +142,10 @@ def test_what_prolific_approved_after_a_compensation_is_booked_by_a_person_who_i
 
 
 def test_what_was_rejected_here_and_then_approved_at_prolific_is_booked_by_a_person(
-    published: Publication, prolific: Double, rita: User, client: Browser
+    published: Publication, prolific: Double, rita: User, page: Browser
 ) -> None:
     clock = Clock()
-    _place, assignment = begin(published, prolific)
-    finish(published, prolific, assignment)
+    work(published, prolific)
     Publication.objects.update(approve_after=timedelta(days=1))
     published.refresh_from_db()
     settle(published, clock)
@@ -159,9 +155,8 @@ def test_what_was_rejected_here_and_then_approved_at_prolific_is_booked_by_a_per
     prolific.do("approve", submission=submission.platform_assignment_id)
     settle(published, clock)
     assert not comparison_make(publication=published, at=clock()).agree
-    client.force_login(rita)
     address = reverse("platforms:submission", args=[published.campaign_id, submission.pk])
-    assert client.post(address, {"decision": "approve", "why": "Reversed after they wrote."}).status_code in (302, 303)
+    assert page.post(address, {"decision": "approve", "why": "Reversed after they wrote."}).status_code in (302, 303)
     submission.refresh_from_db()
     assert (submission.decision, submission.decided_by) == ("approve", rita)
     assert comparison_make(publication=published, at=clock()).agree
@@ -171,8 +166,7 @@ def test_what_was_returned_and_is_approved_by_hand_is_booked_and_its_compensatio
     published: Publication, prolific: Double
 ) -> None:
     clock = Clock()
-    place, assignment = begin(published, prolific)
-    finish(published, prolific, assignment)
+    place, assignment = work(published, prolific)
     Publication.objects.update(approve_after=timedelta(days=30))
     published.refresh_from_db()
     settle(published, clock)
@@ -252,11 +246,8 @@ def test_approved_work_that_is_returned_before_the_call_is_owed_as_other_returne
     published: Publication, prolific: Double
 ) -> None:
     clock = Clock()
-    place, assignment = begin(published, prolific)
-    finish(published, prolific, assignment)
-    publication_sync(publication=published, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=published, at=clock())
+    place, _ = work(published, prolific)
+    decide(published, clock)
     prolific.give_back(place.submission)
     publication_sync(publication=published, at=clock(), everything=True)
     drain(published, clock)

@@ -16,6 +16,7 @@ from review import deciding
 from tests import factories
 from tests.platforms.platforms import Clock
 from tests.platforms.prolific.test_work import begin
+from tests.rows import fresh
 from tests.simulation.prolific import Double
 
 
@@ -44,8 +45,7 @@ def test_a_participants_question_arrives_once_and_is_answered_on_the_same_pages(
     assert client.post(conversation, {"text": "The left one."}).status_code == 303
     assert platform_jobs.messages() == "messages received: 0, sent: 1"
     assert platform_jobs.messages() == "messages received: 0, sent: 0"  # and what we wrote is not heard
-    message.refresh_from_db()
-    assert message.state == "answered" and read_by(prolific, person) == ["The left one."]
+    assert fresh(message).state == "answered" and read_by(prolific, person) == ["The left one."]
     (sent,) = [request for request in prolific.requests("/messages/") if request["method"] == "POST"]
     assert sent["body"]["study_id"] == published.hit_type_id and place.submission not in str(sent["body"])
 

@@ -17,7 +17,6 @@ from platforms.ledger_comparison import comparison_make
 from platforms.models import LabAccount, Payment, Publication, Submission
 from platforms.money.lab_accounts import lab_account_store
 from platforms.publishing.costs import costs_by_platform
-from platforms.registry import adapter_of
 from platforms.reviewing.deciding import bonus_grant
 from platforms.reviewing.fairness import adjustment_of, hourly_at_first, least_hourly, pay_rate_check
 from platforms.reviewing.protocol import Ending
@@ -27,8 +26,9 @@ from tasks import services as task_services
 from tasks.consent import default_consent
 from tasks.selectors import current_consent, expected_pace, lab_floor_of
 from tests import factories
-from tests.platforms.platforms import Clock, drain
-from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.platforms.platforms import Clock, drain, settle
+from tests.platforms.prolific.test_work import begin, finish, go_back, work
+from tests.rows import fresh
 from tests.simulation.prolific import Double
 
 
@@ -45,13 +45,12 @@ def words_of(client: Browser, name: str, *keys: object) -> str:
 
 
 def test_pounds_from_the_terms_to_the_last_penny(
-    published: Publication, prolific: Double, rita: User, client: Browser
+    published: Publication, prolific: Double, rita: User, page: Browser
 ) -> None:
     campaign, clock = published.campaign, Clock()
     campaign.refresh_from_db()
     assert campaign.currency == "GBP" and campaign.money(campaign.reward) == "£2.00"
-    place, done = begin(published, prolific)
-    finish(published, prolific, done)
+    place, _ = work(published, prolific)
     second = prolific.take(published.hit_type_id, prolific.participant("Second"))
     offered = Browser().get(second.url.removeprefix("http://localhost:8000")).content.decode()
     assert "£2.00" in offered and "$" not in offered
@@ -59,9 +58,7 @@ def test_pounds_from_the_terms_to_the_last_penny(
     _place, left = begin(published, prolific, "Left")
     factories.judge(left, only=range(1, 3))
     judgment_services.assignment_leave(assignment=left, at=clock())
-    way_back = adapter_of(published).exit_of(published, Ending.LEFT)
-    assert way_back is not None
-    prolific.complete(left.platform_assignment_id, way_back.code)
+    go_back(published, prolific, left.platform_assignment_id, Ending.LEFT)
     settle(published, clock)
     bonus_grant(submission=Submission.objects.get(), amount=Decimal("2.30"), by=rita, why="Thanks", at=clock())
     drain(published, clock)
@@ -71,24 +68,20 @@ def test_pounds_from_the_terms_to_the_last_penny(
     assert [row["amount"] for row in prolific.ledger() if row["kind"] != "deposit"] == [200, 230]
     assert set(Payment.objects.values_list("state", flat=True)) == {"paid"}
     assert comparison_make(publication=published, at=clock()).agree
-    client.force_login(rita)
     for name in ("terms", "publication", "ledger", "submissions"):
-        words = words_of(client, f"platforms:{name}", campaign.pk)
+        words = words_of(page, f"platforms:{name}", campaign.pk)
         assert "$" not in words, f"dollars on {name}"
-    assert "£4.30" in words_of(client, "platforms:ledger", campaign.pk)
-    assert "£2.30" in words_of(client, "platforms:submission", campaign.pk, Submission.objects.get().pk)
-    assert "£2.00" in words_of(client, "campaigns:settings", campaign.pk)
-    assert "£4.30" in words_of(client, "platforms:costs")
+    assert "£4.30" in words_of(page, "platforms:ledger", campaign.pk)
+    assert "£2.30" in words_of(page, "platforms:submission", campaign.pk, Submission.objects.get().pk)
+    assert "£2.00" in words_of(page, "campaigns:settings", campaign.pk)
+    assert "£4.30" in words_of(page, "platforms:costs")
 
 
-def test_the_bill_and_the_request_are_in_the_accounts_currency(
-    publication: Publication, rita: User, client: Browser
-) -> None:
-    client.force_login(rita)
+def test_the_bill_and_the_request_are_in_the_accounts_currency(publication: Publication, page: Browser) -> None:
     jobs.look_at_balance(publication.pk)
-    words = words_of(client, "platforms:publish", publication.campaign_id)
+    words = words_of(page, "platforms:publish", publication.campaign_id)
     assert "£1,000.00" in words and "$" not in words
-    other = words_of(client, "platforms:terms", publication.campaign_id)
+    other = words_of(page, "platforms:terms", publication.campaign_id)
     assert re.search(r"£\d", other) and "$" not in other
 
 
@@ -108,8 +101,7 @@ def test_a_draft_takes_the_currency_of_its_platform_and_its_text_says_the_pay_in
     lab_account_store(
         lab=campaign.lab, platform="prolific", token=prolific.token, workspace_id="", by=rita, at=Clock()()
     )
-    campaign.refresh_from_db()
-    assert campaign.currency == "USD"
+    assert fresh(campaign).currency == "USD"
 
 
 def test_an_account_that_pays_a_published_campaign_keeps_its_currency(
@@ -120,8 +112,7 @@ def test_an_account_that_pays_a_published_campaign_keeps_its_currency(
         lab_account_store(
             lab=account.lab, platform="prolific", token=prolific.token, workspace_id="", by=rita, at=Clock()()
         )
-    account.refresh_from_db()
-    assert account.currency == "GBP"
+    assert fresh(account).currency == "GBP"
 
 
 def test_floors_are_those_of_the_currency(published: Publication, prolific: Double) -> None:
@@ -175,13 +166,12 @@ def test_an_upkeep_whose_budgets_are_in_dollars_asks_for_nothing_that_pays_pound
 
 
 def test_the_terms_begin_at_the_platform_where_the_lab_has_an_account_and_in_its_currency(
-    campaign: Campaign, account: LabAccount, rita: User, client: Browser
+    campaign: Campaign, account: LabAccount, page: Browser
 ) -> None:
-    client.force_login(rita)
-    words = words_of(client, "platforms:terms", campaign.pk)
+    words = words_of(page, "platforms:terms", campaign.pk)
     assert re.search(r'value="prolific"\s+selected', words)
     assert "£" in words and "$" not in words and "AWS" not in words
     campaign.refresh_from_db()
     assert campaign.currency == "USD" and not Publication.objects.exists()  # looking changes nothing
     publication_write(campaign=factories.campaign(campaign.collection, "Elsewhere"), platform="marketplace")
-    assert re.search(r'value="marketplace"\s+selected', words_of(client, "platforms:terms", campaign.pk))
+    assert re.search(r'value="marketplace"\s+selected', words_of(page, "platforms:terms", campaign.pk))

@@ -18,8 +18,8 @@ from platforms.syncing import publication_sync
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
-from tests.platforms.platforms import Clock, drain
-from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.platforms.platforms import Clock, drain, settle
+from tests.platforms.prolific.test_work import begin, finish, work
 from tests.simulation.prolific import Double
 
 WHY = "You came back with a code of your own, and never opened the study."
@@ -84,7 +84,7 @@ def test_a_program_asks_for_a_return_with_one_of_prolifics_reasons(
 
 
 def test_work_with_answers_is_paid_and_its_worker_is_not_asked(
-    published: Publication, prolific: Double, rita: User, client: Browser
+    published: Publication, prolific: Double, rita: User, page: Browser
 ) -> None:
     clock = Clock()
     finish(published, prolific, begin(published, prolific)[1])
@@ -92,9 +92,8 @@ def test_work_with_answers_is_paid_and_its_worker_is_not_asked(
     submission = Submission.objects.get()
     with pytest.raises(NotNow, match="is paid"):
         return_ask(submission=submission, by=rita, why=WHY, at=clock())
-    client.force_login(rita)
     address = reverse("platforms:submission", args=[published.campaign_id, submission.pk])
-    assert "Ask for a return" not in client.get(address).content.decode()
+    assert "Ask for a return" not in page.get(address).content.decode()
     submission_approve(submission=submission, by=rita, why="Good", at=clock())
     with pytest.raises(NotNow):
         return_ask(submission=submission, by=rita, why=WHY, at=clock())
@@ -105,8 +104,7 @@ def test_finished_work_that_its_worker_returned_is_owed_and_asked_about_no_more(
     published: Publication, prolific: Double
 ) -> None:
     clock = Clock()
-    place, assignment = begin(published, prolific)
-    finish(published, prolific, assignment)
+    place, assignment = work(published, prolific)
     publication_sync(publication=published, at=clock())
     prolific.give_back(place.submission)
     publication_sync(publication=published, at=clock())

@@ -15,14 +15,13 @@ from platforms.models import LabAccount, Operation, Payment, Publication, Submis
 from platforms.money.lab_accounts import lab_account_store
 from platforms.prolific.endings import amount_of_share, percent_of, percent_paying
 from platforms.publishing.publications import publication_publish
-from platforms.registry import adapter_of
 from platforms.reviewing.compensations import compensation_offer, compensations_find
 from platforms.reviewing.requeuing import publication_requeue
 from platforms.syncing import assignment_sync, publication_sync
 from tasks.models import Assignment
 from tests import factories
-from tests.platforms.platforms import Clock, drain
-from tests.platforms.prolific.test_work import begin, finish, settle, visit
+from tests.platforms.platforms import Clock, drain, settle
+from tests.platforms.prolific.test_work import begin, finish, go_back, visit
 from tests.simulation.prolific import Double, Place
 
 EVERYTHING = ["secure url", "dynamic payment"]
@@ -34,9 +33,7 @@ def leave(published: Publication, prolific: Double, name: str = "Lea") -> tuple[
     place, assignment = begin(published, prolific, name)
     factories.judge(assignment, only=range(1, 3))
     judgment_services.assignment_leave(assignment=assignment, at=Clock()())
-    way_back = adapter_of(published).exit_of(published, "left")  # type: ignore[arg-type]
-    assert way_back is not None
-    prolific.complete(place.submission, way_back.code)
+    go_back(published, prolific, place.submission, "left")
     assignment.refresh_from_db()
     return place, assignment
 

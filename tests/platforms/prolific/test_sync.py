@@ -19,6 +19,7 @@ from platforms.syncing import publication_sync
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish
+from tests.rows import fresh
 from tests.simulation.prolific import Double
 
 READ = ("submissions/", "counts/")
@@ -87,12 +88,10 @@ def test_equal_counts_hide_a_change_until_everything_is_read(
     prolific.do("sql", statement=swap)
     assert publication_sync(publication=published, at=clock()).polled == 0
     other = places[1][1]
-    other.refresh_from_db()
-    assert other.leased_until > clock() and StudySync.objects.get().counts == counts
+    assert fresh(other).leased_until > clock() and StudySync.objects.get().counts == counts
     clock.ahead += study_syncing.POLL_EVERY
     assert reads(prolific, lambda: publication_sync(publication=published, at=clock()))[:2] == ["counts", "list"]
-    other.refresh_from_db()
-    assert other.leased_until <= clock()
+    assert fresh(other).leased_until <= clock()
 
 
 def test_what_somebody_approved_at_prolific_is_found_whether_it_waited_here_or_not(
@@ -228,8 +227,7 @@ def test_one_that_cannot_be_stored_stops_nobody_and_is_tried_again(
     alarm = Alarm.objects.get(kind="job", settled_at=None)
     assert PublishedHit.objects.get(pk=alarm.about_id).hit_id == first.hit_id
     publication_sync(publication=published, at=clock())
-    alarm.refresh_from_db()
-    assert (Submission.objects.count(), alarm.tries, len(tries)) == (1, 1, 2)  # it rests
+    assert (Submission.objects.count(), fresh(alarm).tries, len(tries)) == (1, 1, 2)  # it rests
     monkeypatch.setattr(prolific_adapter.ProlificAdapter, "work_of", real)
     clock.ahead += timedelta(hours=1)
     publication_sync(publication=published, at=clock())
@@ -256,5 +254,4 @@ def test_sets_store_what_single_rows_would(published: Publication, prolific: Dou
     submitted.submission_store(published_hit=row.published_hit, work=work, at=clock())
     again = Submission.objects.get()
     assert {name: getattr(again, name) for name in facts} == facts and again.assignment == assignment
-    other.refresh_from_db()
-    assert other.leased_until <= clock()
+    assert fresh(other).leased_until <= clock()

@@ -20,6 +20,7 @@ from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
 from tests.platforms.platforms import Clock, drain
+from tests.rows import fresh
 from tests.simulation.prolific import Double
 
 
@@ -59,8 +60,7 @@ def test_a_test_participant_sees_the_campaign_and_goes_back_with_a_code_and_noth
     assert not Assignment.objects.exists() and not Judgment.objects.exists() and not Worker.objects.exists()
     prolific.complete(place.submission, way_back.code)
     client.post(address, {"end": "yes"})
-    publication.refresh_from_db()
-    assert publication.test_study_id == "" and prolific.rows("study")[0]["status"] == "COMPLETED"
+    assert fresh(publication).test_study_id == "" and prolific.rows("study")[0]["status"] == "COMPLETED"
     assert prolific.ledger("reward") == [] and "goes back with a code" in client.get(address).text
 
 

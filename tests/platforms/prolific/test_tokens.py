@@ -18,6 +18,7 @@ from pools.models import Campaign
 from tasks.models import Assignment
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import visit
+from tests.rows import fresh
 from tests.simulation.prolific import Double, Place
 
 Claims = dict[str, Any]
@@ -69,8 +70,7 @@ def test_studies_have_signed_addresses_only_where_the_workspace_offers_them(
     prolific.settings(features=[])
     fields = {"lab": campaign.lab, "platform": "prolific", "by": rita, "at": Clock()()}
     lab_account_store(token=prolific.token, workspace_id="", **fields)
-    account.refresh_from_db()
-    assert account.offers == []
+    assert fresh(account).offers == []
     clock = Clock()
     publication_publish(publication=publication, at=clock(), typed_name=campaign.name)
     drain(publication, clock)

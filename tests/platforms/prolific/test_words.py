@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.conf import settings as django_settings
 from django.core import mail
 from django.template import Context, Template
@@ -28,8 +27,8 @@ from platforms.registry import ADAPTERS
 from platforms.reviewing.compensations import compensations_find
 from platforms.vocabulary import Vocabulary
 from tests import factories
-from tests.platforms.platforms import Clock, drain
-from tests.platforms.prolific.test_work import begin, finish, settle
+from tests.platforms.platforms import Clock, drain, settle
+from tests.platforms.prolific.test_work import begin, work
 from tests.simulation.prolific import Double
 
 FOLDER = Path(django_settings.BASE_DIR)
@@ -132,12 +131,6 @@ def test_every_sentence_that_prolific_says_otherwise_is_said_somewhere() -> None
     assert {name for name, adapter in ADAPTERS.items() if adapter.vocabulary.terms} == {"prolific"}
 
 
-@pytest.fixture
-def page(rita: User, client: Browser) -> Browser:
-    client.force_login(rita)
-    return client
-
-
 def test_the_pages_before_publishing_speak_of_studies_places_and_participants(
     publication: Publication, page: Browser
 ) -> None:
@@ -156,8 +149,7 @@ def test_the_pages_of_a_study_speak_its_words_with_work_calls_and_alarms_of_ever
     published: Publication, prolific: Double, page: Browser
 ) -> None:
     clock = Clock()
-    _place, done = begin(published, prolific, "Done")
-    finish(published, prolific, done)
+    _place, done = work(published, prolific, "Done")
     _place, left = begin(published, prolific, "Left")
     factories.judge(left, only=[1, 2])
     judgment_services.assignment_leave(assignment=left, at=clock())

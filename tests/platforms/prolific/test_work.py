@@ -11,7 +11,6 @@ from django.urls import reverse
 
 from core.errors import BadRequest, NotNow, Refused
 from core.models import Alarm, User
-from judgments import quality
 from judgments import services as judgment_services
 from platforms import jobs
 from platforms.finishing import publication_finish
@@ -33,7 +32,6 @@ from platforms.reviewing.compensations import compensation_offer, compensations_
 from platforms.reviewing.deciding import bonus_grant, submission_reject
 from platforms.reviewing.protocol import Ending
 from platforms.reviewing.requeuing import publication_requeue
-from platforms.reviewing.settling import publication_settle
 from platforms.syncing import finished_end, publication_sync
 from platforms.terms import publication_write
 from pools.models import Campaign
@@ -41,7 +39,8 @@ from tasks import links
 from tasks.models import Assignment, Worker
 from tasks.selectors import current_consent
 from tests import factories
-from tests.platforms.platforms import Clock, drain
+from tests.platforms.platforms import Clock, drain, settle
+from tests.rows import fresh
 from tests.simulation.prolific import Double, Place
 
 DONE = Operation.State.DONE
@@ -62,22 +61,26 @@ def begin(published: Publication, prolific: Double, name: str = "Pat") -> tuple[
     return place, Assignment.objects.get(platform_assignment_id=place.submission)
 
 
-def finish(published: Publication, prolific: Double, assignment: Assignment, *, code: bool = True) -> None:
+def go_back(published: Publication, prolific: Double, submission: str, ending: str) -> None:
+    """They go back to Prolific with the code for this ending."""
+    way_back = adapter_of(published).exit_of(published, Ending(ending))
+    assert way_back is not None
+    prolific.complete(submission, way_back.code)
+
+
+def finish(published: Publication, prolific: Double, assignment: Assignment) -> None:
     """They judge all, finish, and go back with the code of the last page."""
     factories.judge(assignment)
     judgment_services.assignment_finish(assignment=assignment, at=Clock()())
     assignment.refresh_from_db()
-    way_back = adapter_of(published).exit_of(published, "finished")  # type: ignore[arg-type]
-    assert way_back is not None
-    prolific.complete(assignment.platform_assignment_id, way_back.code if code else None)
+    go_back(published, prolific, assignment.platform_assignment_id, "finished")
 
 
-def settle(published: Publication, clock: Clock) -> None:
-    """The jobs: ask, check, decide, pay."""
-    publication_sync(publication=published, at=clock(), everything=True)
-    quality.confirmed_check_all(at=clock())
-    publication_settle(publication=published, at=clock())
-    drain(published, clock)
+def work(published: Publication, prolific: Double, name: str = "Pat") -> tuple[Place, Assignment]:
+    """Somebody takes a place, judges all of it, and goes back."""
+    place, assignment = begin(published, prolific, name)
+    finish(published, prolific, assignment)
+    return place, assignment
 
 
 def test_a_campaign_is_one_study_published_once_though_every_answer_is_lost(
@@ -113,7 +116,9 @@ def test_work_is_approved_once_and_the_ledgers_agree_to_the_cent(published: Publ
     assert visit(place).startswith("/j/") and Assignment.objects.count() == 1  # the same visit goes on
     settle(published, clock)
     assert not Submission.objects.exists()  # at work still
-    finish(published, prolific, assignment, code=False)  # matched by its id, without any code
+    factories.judge(assignment)
+    judgment_services.assignment_finish(assignment=assignment, at=clock())
+    prolific.complete(place.submission, None)  # matched by its id, without any code
     prolific.fault("still active", path="transition/$", body="APPROVE")
     prolific.fault("lost after", path="transition/$", body="APPROVE")
     settle(published, clock)
@@ -129,8 +134,7 @@ def test_a_bonus_whose_answer_is_lost_is_paid_by_one_attempt_ever(
     lost: str, published: Publication, prolific: Double, rita: User
 ) -> None:
     clock = Clock()
-    _place, assignment = begin(published, prolific)
-    finish(published, prolific, assignment)
+    work(published, prolific)
     settle(published, clock)
     prolific.fault("lost after", path="submissions/bonus-payments/$")  # a batch that nobody pays costs nothing
     prolific.fault(lost, path="/pay/$")
@@ -174,8 +178,7 @@ def test_a_bonus_whose_answer_is_lost_is_paid_by_one_attempt_ever(
 
 def test_a_process_that_comes_back_late_pays_nothing(published: Publication, prolific: Double, rita: User) -> None:
     clock = Clock()
-    _place, assignment = begin(published, prolific)
-    finish(published, prolific, assignment)
+    work(published, prolific)
     settle(published, clock)
     bonus_grant(submission=Submission.objects.get(), amount=Decimal(1), by=rita, why="Thanks", at=clock())
     call = Operation.objects.get(kind="extra-bonus")
@@ -200,9 +203,7 @@ def test_a_returned_place_is_free_here_too_and_leaving_early_is_paid_as_a_bonus(
     assert left.hit_id == begun.hit_id
     factories.judge(left, only=range(1, 3))
     judgment_services.assignment_leave(assignment=left, at=clock())
-    way_back = adapter_of(published).exit_of(published, "left")  # type: ignore[arg-type]
-    assert way_back is not None
-    prolific.complete(left.platform_assignment_id, way_back.code)
+    go_back(published, prolific, left.platform_assignment_id, "left")
     settle(published, clock)
     assert not Submission.objects.exists()  # to be returned
     clock.ahead += published.longest_time + timedelta(hours=2)
@@ -227,14 +228,12 @@ def test_a_returned_place_is_free_here_too_and_leaving_early_is_paid_as_a_bonus(
 def test_a_place_that_is_not_returned_for_an_hour_is_asked_for_once_more(
     published: Publication, prolific: Double
 ) -> None:
-    clock, ways = Clock(), adapter_of(published)
+    clock = Clock()
     place, other = (
         prolific.take(published.hit_type_id, prolific.participant(name)) for name in ("Declines", "Returns")
     )
     for each in (place, other):
-        way_back = ways.exit_of(published, Ending.DECLINED)
-        assert way_back is not None
-        prolific.complete(each.submission, way_back.code)
+        go_back(published, prolific, each.submission, Ending.DECLINED)
     prolific.give_back(other.submission)
     sync = lambda: publication_sync(publication=published, at=clock(), everything=True)  # noqa: E731
     sync()
@@ -254,11 +253,9 @@ def test_a_place_that_is_not_returned_for_an_hour_is_asked_for_once_more(
 def test_what_is_not_returned_has_an_alarm_and_is_in_the_ledger_when_prolific_pays_it(
     published: Publication, prolific: Double
 ) -> None:
-    clock, ways = Clock(), adapter_of(published)
+    clock = Clock()
     place = prolific.take(published.hit_type_id, prolific.participant("Declines"))
-    way_back = ways.exit_of(published, Ending.DECLINED)
-    assert way_back is not None
-    prolific.complete(place.submission, way_back.code)
+    go_back(published, prolific, place.submission, Ending.DECLINED)
     campaign_move(campaign=published.campaign, to="closed", at=clock())
     finished_end(publication=published, at=clock())
     drain(published, clock)
@@ -301,8 +298,7 @@ def test_failed_tests_pay_and_ask_for_another_place_and_the_study_stops_when_all
     assert Operation.objects.filter(kind="exclude", state=DONE).count() == 1
     assert len(prolific.rows("membership")) == 1
     for number in range(3):
-        _place, assignment = begin(published, prolific, f"Pat {number}")
-        finish(published, prolific, assignment)
+        work(published, prolific, f"Pat {number}")
     settle(published, clock)
     assert prolific.rows("study")[0]["status"] == "COMPLETED"
     assert len(prolific.ledger("reward")) == 4
@@ -338,8 +334,7 @@ def test_a_rejection_is_a_persons_with_a_hundred_characters_and_a_category(
         submission_reject(why="x" * 100, category="UGLY", **about)
     submission_reject(why="You came back with a code of your own, and never opened the study. " * 2, **about)
     drain(published, clock)
-    submission.refresh_from_db()
-    assert submission.status == "Rejected" and prolific.ledger("reward") == []
+    assert fresh(submission).status == "Rejected" and prolific.ledger("reward") == []
 
 
 def test_a_token_is_checked_kept_sealed_and_never_shown(
@@ -414,8 +409,7 @@ def test_the_pages_show_the_way_back_with_button_and_code_for_each_ending(
     Publication.objects.filter(pk=published.pk).update(pay="full-on-exit")
     assert f"cc={codes[Ending.FINISHED]}" in browser.get(f"{address}done/").content.decode()
     Publication.objects.filter(pk=published.pk).update(pay=published.pay)
-    _place, other = begin(published, prolific, "Sam")
-    finish(published, prolific, other)
+    _place, other = work(published, prolific, "Sam")
     done = browser.get(f"/j/{links.assignment_token(other)}/done/")
     text = done.content.decode()
     assert f"cc={codes[Ending.FINISHED]}" in text and f">{codes[Ending.FINISHED]}<" in text
