@@ -139,14 +139,13 @@ def test_everybody_who_wants_to_know_gets_one_mail(ours: Campaign, lab: Lab) -> 
 
 
 def test_without_a_mail_server_nothing_is_sent_and_the_page_says_so(
-    ours: Campaign, client: Client, rita: User, settings: Any
+    ours: Campaign, page: Client, settings: Any
 ) -> None:
     settings.HAS_MAIL = False
     alarms.alarm_raise(of=ours, kind="exports", text="No.", at=timezone.now())
     assert review_jobs.watch() == "no mail is set up"
     assert not mail.outbox
-    client.force_login(rita)
-    assert b"has not set up a mail server" in client.get(reverse("core:alarm_choice")).content
+    assert b"has not set up a mail server" in page.get(reverse("core:alarm_choice")).content
 
 
 def test_work_that_is_accepted_ends_a_standstill(ours: Campaign) -> None:
@@ -177,9 +176,6 @@ def test_the_time_of_a_pause_is_no_standstill(campaign: Campaign, alice: Worker,
     assert campaign_check(campaign=campaign, at=now + timedelta(hours=25)) == ["stalled"]
 
 
-def test_the_choice_of_mails_is_found_from_the_account_and_from_a_campaign(
-    campaign: Campaign, rita: User, client: Client
-) -> None:
-    client.force_login(rita)
+def test_the_choice_of_mails_is_found_from_the_account_and_from_a_campaign(campaign: Campaign, page: Client) -> None:
     for address in (reverse("core:account"), reverse("campaigns:campaign", args=[campaign.pk])):
-        assert f'href="{reverse("core:alarm_choice")}"' in client.get(address).text
+        assert f'href="{reverse("core:alarm_choice")}"' in page.get(address).text

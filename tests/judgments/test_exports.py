@@ -23,6 +23,7 @@ from runs.services import run_release
 from tasks.models import Worker
 from tasks.names import pseudonym
 from tests import factories
+from tests.evaluation.command import run_cli
 
 
 @pytest.fixture
@@ -241,15 +242,10 @@ def test_the_command_writes_what_the_archive_holds(
     assert inside == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
 
 
-def test_the_exports_agree_with_the_command_line_of_evaluation(
-    judged: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from evaluation.cli.main import main
+def test_the_exports_agree_with_the_command_line_of_evaluation(judged: Campaign, tmp_path: Path) -> None:
 
     call_command("export_campaign", "pilot", to=tmp_path)
-    capsys.readouterr()
-    assert main(["qrels", str(tmp_path / "preferences.txt")]) == 0
-    derived = capsys.readouterr().out
+    derived = run_cli("qrels", str(tmp_path / "preferences.txt")).out
     assert set(derived.splitlines()) | {"q4 0 p9 1"} == set(
         (tmp_path / "preference-qrels.txt").read_text().splitlines()
     )

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import Lab, User
-from evaluation.cli.main import main
 from evaluation.errors import BadInput
 from evaluation.files.judgments import Judgments, read_judgments
 from evaluation.files.preferences import read_preferences
@@ -36,6 +35,7 @@ from runs.models import Collection, Job
 from tasks import services as task_services
 from tasks.models import Assignment, Worker
 from tests import factories
+from tests.evaluation.command import run_cli
 
 LINES = (
     b"query\ta\tb\tpreferred\tworker\ttime\n"
@@ -301,9 +301,7 @@ TIED = (
 )
 
 
-def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
-    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(collection: Collection, tmp_path: Path) -> None:
     campaign = store(collection, TIED)
     assert campaign.origin is not None and campaign.origin["left_out"] == {}
     rows = Judgment.objects.filter(assignment__campaign=campaign)
@@ -325,8 +323,9 @@ def test_imported_ties_are_half_a_win_for_both_and_exported_as_ties(
     with pytest.raises(Refused, match="already been imported, as the campaign old"):
         store(collection, TIED, name="again")
     (tmp_path / "judgments.tsv").write_text(files["judgments.tsv"])
-    assert main(["workers", "--judgments", str(tmp_path / "judgments.tsv"), "--weigh", "mace"]) == 0
-    assert sorted(capsys.readouterr().out.splitlines()) == sorted(files["preferences.txt"].splitlines())
+    assert sorted(
+        run_cli("workers", "--judgments", str(tmp_path / "judgments.tsv"), "--weigh", "mace").out.splitlines()
+    ) == sorted(files["preferences.txt"].splitlines())
 
     reusing_it = factories.campaign(collection, "reusing", reuse="all", overlap=2)
     reused = judgment_selectors.reused_judgments(reusing_it)

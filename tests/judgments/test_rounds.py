@@ -16,7 +16,6 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import Alarm, Lab, User
-from evaluation.cli.main import main
 from judgments import jobs, quality, rounds, watching, worker_reports
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
@@ -34,6 +33,7 @@ from tasks import services as task_services
 from tasks.models import Hit, Worker
 from tests import factories
 from tests.api.conftest import Program
+from tests.evaluation.command import run_cli
 from tests.killing import killed_at
 
 SIZES = {"q1": 16, "q2": 9, "q3": 5, "q4": 1}
@@ -119,7 +119,7 @@ def best(sizes: dict[str, int]) -> tuple[tuple[str, str], ...]:
 
 
 def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_the_command_has_it(
-    deep: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    deep: Collection, tmp_path: Path
 ) -> None:
     campaign = make(deep)
     first = campaign.pair_count
@@ -149,11 +149,10 @@ def test_rounds_go_on_by_themselves_to_the_best_answers_with_fewer_pairs_and_as_
     judged.write_bytes(files["counted-preferences.txt"])
     members.write_text("".join(f"{pid.partition('-')[0]} {pid}\n" for pid in sorted(RANK)))
     words = ["--pools", str(members), "--judgments", str(judged), "--partners", "3", "--finalists", "4", "--seed", "1"]
-    assert main(["rounds", "result", *words, "--json"]) == 0
-    out, err = capsys.readouterr()
+    out, err = run_cli("rounds", "result", *words, "--json")
     assert out.encode() == files["preference-qrels.txt"]
     assert json.loads(err)["asked"] == campaign.pair_count and json.loads(err)["open"] == 0
-    assert main(["rounds", "next", *words]) == 0 and capsys.readouterr().out == ""
+    assert run_cli("rounds", "next", *words).out == ""
 
 
 def test_the_results_of_rounds_have_scores_and_say_how_certain_they_are(
@@ -367,7 +366,7 @@ def test_several_judgments_of_each_pair_are_all_counted_and_a_closed_campaign_as
 
 
 def test_a_draft_in_rounds_shows_both_bills_and_is_made_by_form_command_and_copy(
-    client: Client, deep: Collection, rita: User, capsys: pytest.CaptureFixture[str]
+    client: Client, deep: Collection, rita: User
 ) -> None:
     client.force_login(rita)
     draft = make(deep, start=False)

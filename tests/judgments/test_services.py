@@ -18,6 +18,7 @@ from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
 from tests import factories
 from tests.races import beside
+from tests.rows import fresh
 
 
 def test_all_pairs_judged_once_leave_no_hit_waiting(campaign: Campaign, alice: Worker) -> None:
@@ -172,8 +173,7 @@ def test_an_unfinished_assignment_cannot_be_sent(campaign: Campaign, alice: Work
     factories.judge(assignment, only=[1, 2, 4, 5])
     with pytest.raises(NotNow, match="One question has no answer yet"):
         judgment_services.assignment_finish(assignment=assignment, at=timezone.now())
-    assignment.refresh_from_db()
-    assert assignment.state == Assignment.State.ACTIVE
+    assert fresh(assignment).state == Assignment.State.ACTIVE
 
 
 def test_finishing_twice_is_finishing_once(campaign: Campaign, alice: Worker) -> None:

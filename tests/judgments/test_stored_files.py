@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from core.models import Alarm, User
+from core.models import Alarm
 from judgments import jobs as judgment_jobs
 from judgments import refreshing, stored_files
 from judgments import selectors as judgment_selectors
@@ -24,13 +24,6 @@ from tasks.models import Worker
 from tests import factories
 
 QRELS = "preference-qrels.txt"
-
-
-@pytest.fixture
-def page(client: Client, rita: User) -> Client:
-    """Rita's browser."""
-    client.force_login(rita)
-    return client
 
 
 def current(campaign: Campaign, name: str = QRELS) -> StoredFile:

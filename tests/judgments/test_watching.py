@@ -98,9 +98,8 @@ def test_who_is_at_work_now_is_counted_on_the_page_and_listed_under_work(
 
 
 def test_when_the_judging_is_done_the_page_leads_to_what_is_left_to_check_and_to_pay(
-    client: Client, halfway: Campaign, rita: User
+    page: Client, halfway: Campaign
 ) -> None:
-    client.force_login(rita)
     assert watching.needs_of(halfway) == []  # others are still to come
     left = halfway.assignments.earliest("pk")
     Assignment.objects.filter(pk=left.pk).update(state="left", verdict="pending")
@@ -110,9 +109,9 @@ def test_when_the_judging_is_done_the_page_leads_to_what_is_left_to_check_and_to
     assert check.text.startswith("Use or exclude 1 assignment that has ended and is not checked yet")
     owed = sum(Assignment.objects.filter(campaign=halfway).values_list("owed", flat=True), Decimal(0))
     assert pay.text == f"Pay people ${owed:.2f}."
-    listed = client.get(check.address).context["listing"].page
+    listed = page.get(check.address).context["listing"].page
     assert [assignment.pk for assignment in listed] == [left.pk]
-    assert client.get(pay.address).status_code == 200
+    assert page.get(pay.address).status_code == 200
     Assignment.objects.filter(pk=left.pk).update(platform_assignment_id="3LEFT")
     texts = [need.text for need in watching.needs_of(halfway)]
     assert f"See why ${left.owed:.2f} is not paid at the platform yet." in texts

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.models import Lab, User
-from evaluation.cli.main import main
 from judgments import quality, summarizing
 from judgments import services as judgment_services
 from judgments.evidence import Evidence
@@ -27,6 +26,7 @@ from results.sections.whole import compute, read
 from results.versions import version_add
 from review import adjudicating
 from tests import factories
+from tests.evaluation.command import run_cli
 
 QUERIES = 24
 
@@ -104,9 +104,7 @@ def test_what_a_person_decides_comes_first(uneven: Campaign, rita: User) -> None
     assert firsts(uneven) == QUERIES - 1
 
 
-def test_exports_results_and_the_command_tell_the_same(
-    uneven: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exports_results_and_the_command_tell_the_same(uneven: Campaign, tmp_path: Path) -> None:
     files = factories.exported(uneven)
     manifest = json.loads(files["manifest.json"])
     heavier = weighed_pairs(uneven)
@@ -120,12 +118,13 @@ def test_exports_results_and_the_command_tell_the_same(
             assert {row["preferred"] for row in rows if row["weighed"]} == {"a"}
     path = tmp_path / "counted.txt"
     path.write_bytes(files["counted-preferences.txt"])
-    assert main(["qrels", str(path)]) == 0
-    assert capsys.readouterr().out.encode() == files["preference-qrels.txt"]
+    assert run_cli("qrels", str(path)).out.encode() == files["preference-qrels.txt"]
     judgments = tmp_path / "judgments.tsv"
     judgments.write_bytes(files["judgments.tsv"])
-    assert main(["workers", "--judgments", str(judgments), "--weigh", "dawid-skene"]) == 0
-    assert capsys.readouterr().out.encode() == files["counted-preferences.txt"]
+    assert (
+        run_cli("workers", "--judgments", str(judgments), "--weigh", "dawid-skene").out.encode()
+        == files["counted-preferences.txt"]
+    )
 
     data = to_json(compute(inputs_of(uneven)))
     assert data["weighed"] == len(heavier)
@@ -135,16 +134,13 @@ def test_exports_results_and_the_command_tell_the_same(
     assert {pids[0][0] for pids in version_answers(version).values()} == {"a"}
 
 
-def test_the_setting_is_asked_for_and_a_querys_page_says_what_weighs_more(
-    client: Client, uneven: Campaign, rita: User
-) -> None:
-    client.force_login(rita)
+def test_the_setting_is_asked_for_and_a_querys_page_says_what_weighs_more(page: Client, uneven: Campaign) -> None:
     assert (
         "by how often each worker is right (Dawid–Skene)"
-        in client.get(reverse("campaigns:settings", args=[uneven.pk])).text
+        in page.get(reverse("campaigns:settings", args=[uneven.pk])).text
     )
     pool = Pool.objects.filter(campaign=uneven, pairs__disagreement__isnull=False).order_by("pk").first()
     assert pool is not None
-    assert "weighs more: passage 1" in client.get(reverse("results:query", args=[uneven.pk, pool.pk])).text
-    form = client.get(reverse("campaigns:campaign_new"), {"collection": uneven.collection_id}).text
+    assert "weighs more: passage 1" in page.get(reverse("results:query", args=[uneven.pk, pool.pk])).text
+    form = page.get(reverse("campaigns:campaign_new"), {"collection": uneven.collection_id}).text
     assert 'name="weighing"' in form

@@ -44,12 +44,14 @@ def visitor(chromium: Browser, site: RunningSite, transactional_db: None) -> Ite
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
-    def come(**options: object) -> Page:
+    def come(at: str = "", **options: object) -> Page:
         contexts.append(chromium.new_context(base_url=site.url, **{"viewport": DESK, **options}))  # type: ignore[arg-type]
         contexts[-1].set_default_timeout(10_000)
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: complaints.append(line.text) if "Content Security" in line.text else None)
+        if at:
+            page.goto(at)
         return page
 
     yield come
@@ -142,8 +144,7 @@ def press_through(page: Page, name: str) -> None:
 
 
 def test_a_whole_task_with_the_keyboard_alone(visitor: Callable[..., Page], eight: Campaign) -> None:
-    page = visitor()
-    page.goto(f"/c/{eight.link}/")
+    page = visitor(at=f"/c/{eight.link}/")
     for name in ("Continue", "Agree and begin", "Begin"):
         press_through(page, name)
         page.wait_for_load_state()
@@ -183,8 +184,7 @@ def test_a_whole_task_with_the_keyboard_alone(visitor: Callable[..., Page], eigh
 
 
 def test_a_whole_task_without_a_script_and_without_cookies(visitor: Callable[..., Page], eight: Campaign) -> None:
-    page = visitor(java_script_enabled=False)
-    page.goto(f"/c/{eight.link}/")
+    page = visitor(java_script_enabled=False, at=f"/c/{eight.link}/")
     page.get_by_role("link", name="Continue").click()
     page.get_by_role("button", name="Agree and begin").click()
     page.context.clear_cookies()
@@ -232,8 +232,7 @@ def test_a_choice_clicked_again_and_again_is_one_row(visitor: Callable[..., Page
 
 
 def test_of_choices_in_quick_succession_the_last_one_stands(visitor: Callable[..., Page], work: Assignment) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     for key in "abababab":
         page.keyboard.press(key)
     page.keyboard.press("Enter")  # goes on once the last one is saved
@@ -245,8 +244,7 @@ def test_of_choices_in_quick_succession_the_last_one_stands(visitor: Callable[..
 
 
 def test_keys_with_modifiers_or_while_typing_choose_nothing(visitor: Callable[..., Page], work: Assignment) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     for key in ("Control+a", "Control+b", "Alt+1", "Meta+a", "Shift+ArrowRight", "c", "x", "ArrowDown", "ArrowUp"):
         page.keyboard.press(key)
     page.evaluate("document.querySelector('.foot').append(document.createElement('textarea'))")
@@ -273,8 +271,7 @@ def test_keys_with_modifiers_or_while_typing_choose_nothing(visitor: Callable[..
 def test_one_key_is_enough_for_who_turned_that_on_and_undo_is_a_key_away(
     visitor: Callable[..., Page], work: Assignment
 ) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     page.keyboard.press("b")
     says(page, "Saved")
     expect(page).to_have_url(re.compile(r"/1/$"))  # it is off at first
@@ -303,8 +300,7 @@ for (const kind of ["pointerdown", "keydown"]) {
 def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
     visitor: Callable[..., Page], work: Assignment, press_with: str
 ) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     page.get_by_role("button", name="Go on after each choice").click()
     box = page.get_by_role("button", name="A is better").bounding_box()
     assert box is not None
@@ -358,8 +354,7 @@ def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
 def test_a_finger_that_went_down_on_the_last_page_chooses_nothing(
     visitor: Callable[..., Page], work: Assignment
 ) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     page.evaluate("sessionStorage.setItem('bestknown.went-on', '1')")
     page.add_init_script("""
       addEventListener("DOMContentLoaded", () => {
@@ -381,8 +376,7 @@ def test_a_finger_that_went_down_on_the_last_page_chooses_nothing(
     ],
 )
 def test_the_page_says_that_it_was_translated(visitor: Callable[..., Page], work: Assignment, translate: str) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     page.get_by_role("button", name="B is better").click()
     says(page, "Saved")
     page.evaluate(translate)
@@ -394,8 +388,7 @@ def test_the_page_says_that_it_was_translated(visitor: Callable[..., Page], work
 def test_ones_place_in_long_passages_is_kept_for_coming_back(visitor: Callable[..., Page], work: Assignment) -> None:
     Passage.objects.update(text=LONG)
     work.campaign.test_pairs.update(relevant_text=LONG, off_topic_text=LONG)
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     tops = "() => [...document.querySelectorAll('.passage .text')].map(passage => passage.scrollTop)"
     page.evaluate("document.querySelectorAll('.passage .text').forEach((passage, n) => passage.scrollTop = 90 + n)")
     page.get_by_role("button", name="A is better").click()
@@ -419,8 +412,7 @@ def test_ones_place_in_long_passages_is_kept_for_coming_back(visitor: Callable[.
 
 
 def test_keys_are_found_on_other_keyboards(visitor: Callable[..., Page], work: Assignment) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     for key, place, shift, side in (
         *(("q", "KeyA", False, None), ("!", "Digit1", True, None), ("&", "Digit7", False, None)),
         *(("ф", "KeyA", False, "left"), ("и", "KeyB", False, "right"), ("ش", "KeyA", False, "left")),
@@ -436,8 +428,7 @@ def test_keys_are_found_on_other_keyboards(visitor: Callable[..., Page], work: A
 def test_reload_the_back_button_and_two_tabs_show_what_is_stored(
     visitor: Callable[..., Page], work: Assignment
 ) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     page.get_by_role("button", name="A is better").click()
     says(page, "Saved")
     page.reload()
@@ -471,8 +462,7 @@ def test_reload_the_back_button_and_two_tabs_show_what_is_stored(
 
 
 def test_the_focus_stays_where_a_person_left_it(visitor: Callable[..., Page], work: Assignment) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     tab_to(page, "B is better")
     page.keyboard.press("Space")
     says(page, "Saved")
@@ -492,8 +482,7 @@ def test_the_focus_stays_where_a_person_left_it(visitor: Callable[..., Page], wo
 def test_what_is_not_saved_says_so_until_it_is_and_nothing_goes_on_before(
     visitor: Callable[..., Page], work: Assignment, site: RunningSite
 ) -> None:
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
 
     page.route("**/save/", lambda route: route.abort())
     page.keyboard.press("a")
@@ -564,8 +553,7 @@ def test_a_page_with_an_unsaved_choice_asks_before_it_is_left(visitor: Callable[
 def test_an_answer_after_the_end_is_refused_with_a_way_out(visitor: Callable[..., Page], work: Assignment) -> None:
     factories.judge(work)
     before = chosen(work)
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     stood = marked(page)
     judgment_services.assignment_finish(assignment=work, at=timezone.now())
     page.keyboard.press("b" if stood == "left" else "a")
@@ -642,8 +630,7 @@ def test_passages_keep_their_direction_and_long_ones_scroll_on_their_own(
     thirteen.test_pairs.update(relevant_text=ARABIC, off_topic_text=LONG)
     Passage.objects.filter(pid__endswith="-new").update(text=ARABIC)
     Passage.objects.filter(pid__endswith="-old").update(text=LONG)
-    page = visitor()
-    page.goto(item_path(work))
+    page = visitor(at=item_path(work))
     arabic = page.locator(".passage .text", has_text="السلحفاة")
     long = page.locator(".passage .text", has_text="A sentence of a passage")
     assert arabic.locator("p").evaluate("one => getComputedStyle(one).direction") == "rtl"

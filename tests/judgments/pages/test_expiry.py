@@ -15,6 +15,7 @@ from tasks import links
 from tasks.models import Assignment, Worker
 from tests import factories
 from tests.judgments.pages.test_frame_entry import PLATFORM, agree, publication  # noqa: F401
+from tests.rows import fresh
 
 
 def made(days: float, make: object, *arguments: object) -> str:
@@ -36,8 +37,7 @@ def test_an_assignments_pages_last_for_its_lease_and_a_month(campaign: Campaign,
         assert f"/c/{campaign.link}/" in answer.content.decode()
     save = Client().post(f"/j/{old}/1/save/", {"preferred": "left", "shown": "x"}, content_type="application/json")
     assert (save.status_code, "expired" in save.json()["error"]) == (410, True)
-    assignment.refresh_from_db()
-    assert assignment.state == Assignment.State.ACTIVE
+    assert fresh(assignment).state == Assignment.State.ACTIVE
 
 
 def test_a_long_lease_lengthens_the_life_of_its_pages(campaign: Campaign, alice: Worker) -> None:

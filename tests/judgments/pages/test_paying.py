@@ -27,13 +27,6 @@ HOW, ASKED, DETAIL = "By PayPal, on 1 December.", "Your PayPal address", "=ada@e
 
 
 @pytest.fixture
-def page(client: Client, rita: User) -> Client:
-    """Rita's browser."""
-    client.force_login(rita)
-    return client
-
-
-@pytest.fixture
 def paying(campaign: Campaign) -> Campaign:
     pay_words_write(campaign=campaign, how=HOW, asked=ASKED)
     return campaign

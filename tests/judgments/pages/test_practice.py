@@ -165,19 +165,18 @@ def test_the_researcher_sees_how_workers_did(client: Client, rita: User, collect
     assert client.post(reverse("tasks:practice", args=[campaign.pk]), {"remove": "1"}).status_code == 409
 
 
-def test_a_test_pair_that_is_practised_is_in_no_hit(client: Client, rita: User, collection: Collection) -> None:
+def test_a_test_pair_that_is_practised_is_in_no_hit(page: Client, rita: User, collection: Collection) -> None:
     draft = factories.campaign(collection, "draft", start=False, practice="required", tests_per_hit=2, pairs_per_hit=3)
-    client.force_login(rita)
     address = reverse("tasks:practice", args=[draft.pk])
     with pytest.raises(Refused, match="no practice pairs"):
         task_services.campaign_launch(campaign=draft)
     test = draft.test_pairs.order_by("id").first()
-    assert client.post(address, {"test": test.pk, "explanation": ""}).status_code == 400
-    assert client.post(address, {"test": test.pk, "explanation": "Only one is about it."}).status_code == 303
+    assert page.post(address, {"test": test.pk, "explanation": ""}).status_code == 400
+    assert page.post(address, {"test": test.pk, "explanation": "Only one is about it."}).status_code == 303
     pair = {"question": "q", "better": "good\nand long", "worse": "bad", "explanation": "because"}
-    assert client.post(address, pair).status_code == 303
+    assert page.post(address, pair).status_code == 303
     assert not AuditEntry.objects.filter(why__in=["Only one is about it.", "because"]).exists()
-    assert client.post(address, pair | {"worse": "good and long"}).status_code == 409
+    assert page.post(address, pair | {"worse": "good and long"}).status_code == 409
     draft.refresh_from_db()
     assert [pair.better for pair in read_practice_pairs(draft.practice_pairs)] == [test.relevant_text, "good and long"]
     test.refresh_from_db()
@@ -185,7 +184,7 @@ def test_a_test_pair_that_is_practised_is_in_no_hit(client: Client, rita: User, 
     task_services.test_pair_decide(test_pair=test, confirm=True, by=rita, at=timezone.now())
     with pytest.raises(Refused, match="is a practice pair and a test pair"):
         task_services.campaign_launch(campaign=draft)
-    client.post(address, {"remove": "1"})
+    page.post(address, {"remove": "1"})
     copy = CampaignForm.copying(Campaign.objects.get(pk=draft.pk), collection)
     assert (copy["practice"].value(), copy["practice_pairs"].value()) == ("required", "q\tgood and long\tbad\tbecause")
     factories.begin(draft)
