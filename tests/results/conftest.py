@@ -46,3 +46,9 @@ def member(client: Client, judged: Campaign) -> Client:
     """The browser of Rita, whose lab's campaign is judged."""
     client.force_login(User.objects.get(username="rita"))
     return client
+
+
+@pytest.fixture
+def researcher(page: Client) -> Client:
+    """Rita's browser."""
+    return page

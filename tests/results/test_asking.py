@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import AuditEntry, User
-from evaluation.cli.main import main
 from judgments.evidence import Evidence
 from judgments.models import Acceptance
 from platforms.money.bills import further_bill, remaining_bill
@@ -27,6 +26,7 @@ from tasks import services as task_services
 from tasks.models import Hit
 from tests import factories
 from tests.api.conftest import Program
+from tests.evaluation.command import run_cli
 
 WISH: dict[str, Any] = {"budget": Decimal(1000), "judgments": 3, "wanted": 1}
 
@@ -72,9 +72,7 @@ def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budg
     assert not Hit.objects.filter(wanted__isnull=False).exists()
 
 
-def test_the_site_asks_the_pairs_that_the_command_settle_names(
-    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_site_asks_the_pairs_that_the_command_settle_names(collection: Collection, tmp_path: Path) -> None:
     open_campaign = judge_once(collection, pairs_per_hit=1)
     pools = Evidence(open_campaign).pools
     (tmp_path / "pools").write_text("".join(f"{query} {pid}\n" for query, pool in pools.items() for pid in pool))
@@ -93,8 +91,7 @@ def test_the_site_asks_the_pairs_that_the_command_settle_names(
         )
         where = ["--pools", str(tmp_path / "pools"), "--judgments", str(tmp_path / "judged")]
         few = ["--again", str(judgments), "--budget", str(pairs.total()), "--seed", str(open_campaign.seed)]
-        assert main(["settle", "next", *where, *few]) == 0
-        assert Counter(capsys.readouterr().out.splitlines()) == pairs
+        assert Counter(run_cli("settle", "next", *where, *few).out.splitlines()) == pairs
 
 
 def test_what_is_asked_is_judged_by_other_people_counts_and_makes_answers_surer(open_campaign: Campaign) -> None:

@@ -2,9 +2,7 @@
 
 import io
 import json
-import re
 from decimal import Decimal
-from html import unescape
 from typing import Any
 
 import pytest
@@ -37,6 +35,7 @@ from runs.models import Collection, PreferenceImport
 from tasks.services import NoWork
 from tests import factories
 from tests.results.judging import judge, judged, new_run
+from tests.words import text_of
 from tests.worlds import lay_out
 
 CHALLENGE = {"design": "challengers", "pairs_per_hit": 3, "tests_per_hit": 2}
@@ -54,25 +53,11 @@ def challenge(collection: Collection, name: str, *runs: str, start: bool = True,
     return factories.campaign(collection, name, runs=runs, start=start, **(CHALLENGE | settings))
 
 
-def text_of(client: Client, where: str) -> str:
-    answer = client.get(where)
-    assert answer.status_code == 200, where
-    html = re.sub(r"<svg.*?</svg>", "", answer.content.decode(), flags=re.DOTALL)
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
-
-
 @pytest.fixture
 def first(collection: Collection) -> QrelsVersion:
     """What a campaign of all pairs found: p1, p4, p7 and p9."""
     lay_out(f"a first version of collection {collection.pk}", lambda: add(judged(collection)))
     return QrelsVersion.objects.get()
-
-
-@pytest.fixture
-def researcher(client: Client, rita: User) -> Client:
-    """Rita's browser."""
-    client.force_login(rita)
-    return client
 
 
 def test_a_new_run_challenges_the_answers_and_the_winner_takes_the_place(
@@ -490,7 +475,7 @@ def test_another_collections_version_cannot_be_challenged(
 
 
 def test_an_earlier_version_can_be_challenged_and_the_command_takes_the_newest(
-    collection: Collection, first: QrelsVersion, capsys: pytest.CaptureFixture[str]
+    collection: Collection, first: QrelsVersion
 ) -> None:
     new_run(collection, "one", {"q1": ["p0"]})
     second = challenge(collection, "second", "one")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from core.models import Lab
-from evaluation.cli.main import main
 from judgments.selectors import asked_pairs
 from pools.models import Campaign
 from results import planning
@@ -18,6 +17,7 @@ from results.sections.champion import SLICES
 from results.sections.whole import read, table
 from results.tables import Table
 from tests import factories
+from tests.evaluation.command import json_of
 from tests.results.sample_results import sample
 
 # By query: the relevant passages in the order of the file, and what the run ranks.
@@ -57,12 +57,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     ("choice", "split"), [("first", {"a": 1, "b": 5}), ("highest", {"a": 2, "b": 4}), ("each", {"a": 2, "b": 9})]
 )
 def test_the_site_finds_what_the_command_finds(
-    lab: Lab,
-    tmp_path: Path,
-    files: dict[str, str],
-    choice: str,
-    split: dict[str, int],
-    capsys: pytest.CaptureFixture[str],
+    lab: Lab, tmp_path: Path, files: dict[str, str], choice: str, split: dict[str, int]
 ) -> None:
     collection = factories.collection(tmp_path, in_lab=lab, qrels=QRELS, tops={"dense": RANKED})
     campaign = factories.campaign(collection, design="champion_check", champion_qrel=choice)
@@ -73,8 +68,7 @@ def test_the_site_finds_what_the_command_finds(
     Path(files["preferences"]).write_bytes(exported["preferences.txt"])
     pairs = tmp_path / "pairs.tsv"
     options = ["--qrel", choice, "--json", "--pairs", str(pairs), "--preferences", files["preferences"]]
-    assert main(["champion", "--qrels", files["qrels"], *options, files["run"]]) == 0
-    output: dict[str, Any] = json.loads(capsys.readouterr().out)
+    output = json_of("champion", "--qrels", files["qrels"], *options, files["run"])
     lines = [line.split("\t") for line in pairs.read_text().splitlines()]
     assert lines == [list(pair) for pair in asked_pairs(campaign)]
     assert output["split"] == split

@@ -12,7 +12,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.cli.main import main
 from evaluation.files.answers import Answer
 from evaluation.files.preferences import Preference
 from evaluation.statistics.agreement import agreement
@@ -30,6 +29,7 @@ from results.inputs import inputs_of
 from results.models import MachineComparison
 from results.sections.stored import to_json
 from results.sections.whole import compute
+from tests.evaluation.command import json_of
 
 
 def people_of(campaign: Campaign) -> list[Preference]:
@@ -86,7 +86,7 @@ def test_a_machine_is_compared_once_by_a_job_and_again_once_judgments_have_chang
     assert result_jobs.compare_machines() == "machine judges compared: 2"
 
 
-def test_the_command_line_counts_the_same(judged: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_counts_the_same(judged: Campaign, tmp_path: Path) -> None:
     store(judged)
     result_jobs.compare_machines()
     people, machine = tmp_path / "people.txt", tmp_path / "machine.txt"
@@ -96,8 +96,7 @@ def test_the_command_line_counts_the_same(judged: Campaign, tmp_path: Path, caps
     for run in judged.runs.order_by("name"):
         runs.append(str(tmp_path / f"{run.name}.txt"))
         Path(runs[-1]).write_bytes(run.original.read())
-    assert main(["agreement", "--human", str(people), "--machine", str(machine), "--json", *runs]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = json_of("agreement", "--human", str(people), "--machine", str(machine), "--json", *runs)
     comparison = MachineComparison.objects.get()
     orders = printed.pop("orders")
     assert orders.pop("runs") == comparison.runs

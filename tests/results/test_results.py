@@ -18,7 +18,6 @@ from django.utils import timezone
 from core import locks
 from core.errors import Refused
 from core.models import User
-from evaluation.cli.main import main
 from evaluation.files.runs import run_name
 from evaluation.measures.named import KINDS
 from judgments import exports, quality
@@ -41,13 +40,15 @@ from runs import services as run_services
 from runs.models import Collection
 from tasks.models import Assignment, Worker
 from tests import factories
+from tests.evaluation.command import json_of, run_cli
 from tests.judgments.judged import DEMO, judge_all
+from tests.rows import fresh
 
 Run = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+def printed(tmp_path: Path) -> Run:
     """What `python -m evaluation` prints, for the exported files of a campaign and the demo's runs."""
 
     def run(campaign: Campaign, command: str, *options: str, runs: Sequence[str] = ()) -> dict[str, Any]:
@@ -55,8 +56,7 @@ def printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
             exports.export_to(campaign, tmp_path / "exported")
         files = {run_name(str(path)): str(path) for path in sorted((DEMO / "runs").iterdir())}
         words = [option.format(demo=DEMO, files=tmp_path / "exported") for option in options]
-        assert main([command, *words, "--json", *(files[name] for name in runs or files)]) == 0
-        output: dict[str, Any] = json.loads(capsys.readouterr().out)
+        output: dict[str, Any] = json_of(command, *words, "--json", *(files[name] for name in runs or files))
         output.pop("warnings", None)  # pages say these in their own way
         return output
 
@@ -164,12 +164,9 @@ def test_without_other_measures_there_are_none(demo: Campaign) -> None:
     assert not {"measures", "measure-tests"} & set(whole.tables(read(data)))
 
 
-def test_intransitive_triples_are_those_of_the_exported_files(
-    demo: Campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_intransitive_triples_are_those_of_the_exported_files(demo: Campaign, tmp_path: Path) -> None:
     exports.export_to(demo, tmp_path)
-    assert main(["qrels", str(tmp_path / "preferences.txt"), "--json"]) == 0
-    output = json.loads(capsys.readouterr().err)
+    output = json.loads(run_cli("qrels", str(tmp_path / "preferences.txt"), "--json").err)
     assert stored(demo)["triples"] == {name: output[name] for name in ("triples", "intransitive")}
     assert output["triples"] > output["intransitive"] > 0
 
@@ -223,8 +220,7 @@ def test_chosen_comparisons_are_those_of_the_command(
 def test_a_baseline_that_is_no_longer_there_is_said_and_stops_nothing(demo: Campaign) -> None:
     with pytest.raises(Refused, match="there is none called “gone”"):
         pool_services.campaign_read_results(campaign=demo, comparisons="baseline", baseline="gone")
-    demo.refresh_from_db()
-    assert demo.comparisons == "all"
+    assert fresh(demo).comparisons == "all"
     Campaign.objects.update(comparisons="baseline", baseline="gone")
     demo.refresh_from_db()
     data = to_json(compute(inputs_of(demo)))

@@ -2,8 +2,6 @@
 
 import hashlib
 import io
-import json
-import re
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from django.utils import timezone
 
 from core.errors import NotNow, Refused
 from core.models import User
-from evaluation.cli.main import main
 from platforms.models import Publication
 from pools import selectors as pool_selectors
 from pools.models import Campaign, QrelsVersion, VersionQuery
@@ -31,17 +28,12 @@ from runs import services as run_services
 from runs.models import Collection
 from tasks.models import Platform
 from tests import factories
+from tests.evaluation.command import json_of
 from tests.results.judging import judge, judged, new_run, pilot
+from tests.words import text_of
 
 QRELS = {"q1": ["p1"], "q2": ["p4"], "q3": ["p7"], "q4": ["p9"]}
 ORIGINAL = "".join(f"{query} 0 {passage} 1\n" for query, (passage,) in QRELS.items())
-
-
-@pytest.fixture
-def researcher(client: Client, rita: User) -> Client:
-    """Rita's browser."""
-    client.force_login(rita)
-    return client
 
 
 def add(campaign: Campaign, why: str = "First judgments.", **how: object) -> QrelsVersion:
@@ -54,12 +46,6 @@ def answers(version: QrelsVersion) -> dict[str, str]:
 
 def page(name: str, version: QrelsVersion, *more: object) -> str:
     return reverse(f"results:{name}", args=[version.collection_id, version.number, *more])
-
-
-def text_of(client: Client, where: str) -> str:
-    answer = client.get(where)
-    assert answer.status_code == 200, where
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
 
 
 # --- making them
@@ -184,33 +170,29 @@ def test_what_only_a_run_that_is_not_for_release_brought_is_not_in_a_version(col
 # --- scores
 
 
-def command(*arguments: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    capsys.readouterr()
-    assert main(arguments) == 0
-    output: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return output
+def write_files(version: QrelsVersion, researcher: Client, folder: Path) -> tuple[Path, Path, list[Path]]:
+    """A version's qrels as downloaded, the original qrels, and the runs as they were uploaded."""
+    qrels, original, runs = folder / "preference.txt", folder / "original.txt", []
+    qrels.write_bytes(researcher.get(page("version_file", version, "txt")).content)
+    original.write_text(ORIGINAL)
+    for run in version.collection.runs.order_by("name"):
+        with run.original.open("rb") as file:
+            runs.append(folder / f"{run.name}.txt")
+            runs[-1].write_bytes(file.read())
+    return qrels, original, runs
 
 
 def test_scores_are_those_of_the_commands_on_the_downloaded_file(
-    collection: Collection, researcher: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    collection: Collection, researcher: Client, tmp_path: Path
 ) -> None:
     new_run(collection, "other", {"q1": ["p3", "p1"], "q2": ["p4"], "q3": ["x", "p7"], "q4": ["y"]})
     version = add(judged(collection, runs=["red", "green"]))
     assert result_jobs.score_versions(collection.pk) == "runs scored: 4"
     assert result_jobs.score_versions() == "runs scored: 0"
-    qrels, original = tmp_path / "preference.txt", tmp_path / "original.txt"
-    qrels.write_bytes(researcher.get(page("version_file", version, "txt")).content)
+    qrels, original, runs = write_files(version, researcher, tmp_path)
     assert hashlib.sha256(qrels.read_bytes()).hexdigest() == version.sha256
-    original.write_text(ORIGINAL)
-    runs = []
-    for run in collection.runs.order_by("name"):
-        with run.original.open("rb") as file:
-            runs.append(str(tmp_path / f"{run.name}.txt"))
-            Path(runs[-1]).write_bytes(file.read())
-    scored = command("score", "--qrels", str(qrels), *runs, capsys=capsys)
-    board = command(
-        "leaderboard", "--json", "--qrels", str(original), "--preference-qrels", str(qrels), *runs, capsys=capsys
-    )
+    scored = json_of("score", "--qrels", qrels, *runs)
+    board = json_of("leaderboard", "--json", "--qrels", original, "--preference-qrels", qrels, *runs)
     stored = {row.run.name: row for row in VersionScore.objects.select_related("run")}
     assert set(stored) == {"blue", "green", "other", "red"}
     on_board = board["runs"]
@@ -227,26 +209,17 @@ def test_scores_are_those_of_the_commands_on_the_downloaded_file(
 
 
 def test_versions_are_scored_by_the_other_measures_of_their_campaign_too(
-    collection: Collection, researcher: Client, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    collection: Collection, researcher: Client, tmp_path: Path
 ) -> None:
     new_run(collection, "other", {"q1": ["p3", "p1"], "q2": ["p4"], "q3": ["x", "p7"]})
     campaign = judged(collection, runs=["red", "green"])
     Campaign.objects.filter(pk=campaign.pk).update(measures="nDCG@3, RR@10, Compat@3")
     version = add(campaign)
     result_jobs.score_versions()
-    qrels, original = tmp_path / "preference.txt", tmp_path / "original.txt"
-    qrels.write_bytes(researcher.get(page("version_file", version, "txt")).content)
-    original.write_text(ORIGINAL)
-    runs = []
-    for run in collection.runs.order_by("name"):
-        with run.original.open("rb") as file:
-            runs.append(str(tmp_path / f"{run.name}.txt"))
-            Path(runs[-1]).write_bytes(file.read())
+    qrels, original, runs = write_files(version, researcher, tmp_path)
+    files = ("--qrels", original, "--preference-qrels", qrels, *runs)
     for measure in ("nDCG@3", "Compat@3"):
-        board = command(
-            *("leaderboard", "--json", "--measure", measure, "--qrels", str(original)),
-            *("--preference-qrels", str(qrels), *runs), capsys=capsys,
-        )  # fmt: skip
+        board = json_of("leaderboard", "--json", "--measure", measure, *files)
         for row in VersionScore.objects.select_related("run"):
             scores, stored = board["runs"][row.run.name], row.others[measure]
             assert stored["mean"] == pytest.approx(scores["preference"]["mean"])
@@ -389,31 +362,6 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
     assert researcher.get(page("version_scores_file", second, "tex")).status_code == 200
     tabs = researcher.get(page("version_file", second, "tsv")).content.decode()
     assert tabs.splitlines()[0] == "q1\t0\tp0\t1"
-
-
-def test_another_lab_gets_none_of_it(collection: Collection, client: Client) -> None:
-    campaign = pilot(collection)
-    version = add(campaign)
-    pages = [
-        page("version", version),
-        page("version_scores", version),
-        *(page("version_file", version, form) for form in ("txt", "tsv")),
-        *(page("version_scores_file", version, form) for form in ("csv", "tex")),
-        reverse("results:version_new", args=[campaign.pk]),
-    ]
-    for where in pages:
-        assert client.get(where).status_code == 302
-    sam = factories.user("sam")
-    theirs = factories.collection(
-        Path(str(collection.runs.first().original.storage.location)),  # type: ignore[union-attr]
-        in_lab=factories.lab("Another lab", sam), name="theirs", tops={}, qrels=QRELS,
-    )  # fmt: skip
-    client.force_login(sam)
-    for where in pages:
-        assert client.get(where).status_code == 404, where
-    assert client.post(pages[-1], {"why": "Mine.", "parent": "1"}).status_code == 404
-    assert client.get(reverse("results:version", args=[theirs.pk, 1])).status_code == 404
-    assert QrelsVersion.objects.count() == 1
 
 
 @pytest.mark.parametrize(
