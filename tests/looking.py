@@ -1,9 +1,12 @@
 """What every page must hold in a real browser, whatever it shows."""
 
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Frame, Page
+
+from tests.browser import listen
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 SIGHTS = ((PHONE, "light"), (DESK, "dark"))
@@ -149,6 +152,17 @@ def looks_right(page: Page, buttons: str = "main button, main a.button") -> None
         if size == size_of_axe:
             violated = violations(page)
             assert violated == [], (where, violated)
+
+
+def faults_at(page: Page, url: str, paths: Iterable[str]) -> str:
+    """What is wrong with each of the pages, and what its scripts complain of, a line each."""
+    complaints, problems = listen(page), []
+    for path in paths:
+        answer = page.goto(url + path)
+        assert answer is not None and answer.status == 200 and page.url.endswith(path), path
+        problems += [f"{path}: {fault}" for fault in [*faults(page), *complaints]]
+        complaints.clear()
+    return "\n".join(problems)
 
 
 def faults(page: Page) -> list[str]:

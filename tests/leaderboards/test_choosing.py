@@ -15,6 +15,7 @@ from tests.api.conftest import Program
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW, evaluated
 from tests.leaderboards.test_pages import browser as log_in
+from tests.rows import fresh
 
 State = Submission.State
 
@@ -95,8 +96,7 @@ def test_the_job_ends_choices_and_publishes_what_the_policy_publishes(
     run = evaluated(board, team, paul)
     assert run.state == State.CHOOSING
     jobs.evaluate()  # it is evaluated long ago by the clock of the site
-    run.refresh_from_db()
-    assert run.state == State.PUBLISHED
+    assert fresh(run).state == State.PUBLISHED
 
 
 def test_only_one_of_two_decisions_at_once_holds(board: Board, team: Team, paul: User) -> None:
@@ -116,8 +116,7 @@ def test_a_policy_without_days_asks_nobody_and_acts_forward(board: Board, team: 
     after = evaluated(board, later, olga, "blue", at=at + DAY)
     assert after.state == State.WAITING
     assert evaluating.submission_evaluate(submission_id=before.pk, at=at + DAY)
-    before.refresh_from_db()
-    assert before.state == State.CHOOSING  # by the policy that it accepted
+    assert fresh(before).state == State.CHOOSING  # by the policy that it accepted
 
 
 def test_the_policy_says_so_before_anything_is_sent_and_programs_choose(

@@ -40,6 +40,7 @@ from leaderboards.selectors import looks_of, quota_of, teams_alike
 from tests import factories
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -128,8 +129,7 @@ def test_too_little_memory_fails_after_three_tries_and_can_be_tried_again(
     assert submission.openings.count() == 3
     publishing.submission_reevaluate(submission=submission, reason="More memory now", by=olga, at=at)
     assert evaluating.submission_evaluate(submission_id=submission.pk, at=at)
-    submission.refresh_from_db()
-    assert submission.state == "waiting"
+    assert fresh(submission).state == "waiting"
 
 
 def test_a_job_that_is_killed_while_evaluating_leaves_nothing_and_is_done_again(
@@ -265,8 +265,7 @@ def test_nobody_publishes_the_run_of_their_own_team_but_a_baseline(board: Board,
     assert submission.state == "waiting" and not Look.objects.exists()
     publishing.submission_mark(submission=submission, is_baseline=True, reason="Ours", by=olga, at=NOW)
     publishing.submission_publish(submission=submission, reason="Fine", by=olga, at=NOW)
-    submission.refresh_from_db()
-    assert submission.state == "published"
+    assert fresh(submission).state == "published"
 
 
 def test_a_damaged_run_of_another_entry_stops_no_evaluation(
@@ -370,14 +369,12 @@ def test_a_board_that_publishes_by_itself_waits_for_the_team_to_be_confirmed(
     first = taking_part.evaluated(board, team, paul, "one")
     assert first.state == "waiting"
     jobs.evaluate()
-    first.refresh_from_db()
-    assert first.state == "waiting"
+    assert fresh(first).state == "waiting"
     teams_confirmed = taking_part.teams.team_confirm(team=team, board=board, reason="Known", by=olga, at=NOW)
     submission = taking_part.evaluated(board, teams_confirmed, paul, "two")
     assert (submission.state, submission.decisions.get().by) == ("published", None)
     jobs.evaluate()
-    first.refresh_from_db()
-    assert first.state == "published"
+    assert fresh(first).state == "published"
     second = taking_part.team(board, paul, "Blue", confirmed_by=olga)
     another_first = taking_part.evaluated(board, second, paul, "three", hits=3)
     assert (another_first.state, another_first.release.is_shown) == ("published", False), "paul has seen scores"

@@ -29,6 +29,7 @@ from runs.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -105,8 +106,7 @@ def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collecti
     client.post(address("board_edit", "mine"), {"name": "Our board", "is_public": "on"})
     old = board.keys.get()
     client.post(address("board_act", "mine"), {"do": "key"})
-    old.refresh_from_db()
-    assert old.retired_at is not None and board.keys.filter(retired_at=None).count() == 1
+    assert fresh(old).retired_at is not None and board.keys.filter(retired_at=None).count() == 1
     form = {name: client.get(address("policy_new", "mine")).context["form"][name].value() for name in
             ("text", "quota_days", "embargo_months", "release_rule", "promised_days", "alike_threshold")}  # fmt: skip
     assert "Say what changed" in client.post(address("policy_new", "mine"), {**form, "quota_runs": 5}).text
@@ -453,8 +453,7 @@ def test_publishing_and_confirming_need_one_press_and_keep_the_reason_that_was_o
         action = re.search(r'action="([^"]+)"', form)
         assert reason is not None and action is not None
         organizer.post(action[1], {**fields, "do": do, "reason": reason[1] or reason[2]})
-    submission.refresh_from_db()
-    assert submission.state == "published"
+    assert fresh(submission).state == "published"
     rows = board.decisions.order_by("pk").values_list("kind", "reason")
     assert list(rows) == [("confirm", "We know who they are."), ("publish", "It meets the policy.")]
 

@@ -1,12 +1,9 @@
 """Pages of participants and organizers in a browser: at every width, in light and dark, by keyboard, on paper."""
 
-import os
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings as site_settings
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser
@@ -17,7 +14,7 @@ from leaderboards.models import Board, Submission, Team
 from runs.models import Collection
 from tests import browser, factories
 from tests.leaderboards import taking_part
-from tests.looking import faults
+from tests.looking import faults_at
 
 
 @pytest.fixture
@@ -71,24 +68,5 @@ def test_every_page_is_well(
     places: dict[str, list[str]], who: str, live_server: Any, settings: Any, chromium: Browser
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
-    client = Client()
-    client.force_login(User.objects.get(username=who))
-    cookie = client.cookies[site_settings.SESSION_COOKIE_NAME].value
-    problems = []
-    context = chromium.new_context()
-    context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-    page = context.new_page()
-    complaints = browser.listen(page)
-    for number, place in enumerate(places[who]):
-        answer = page.goto(live_server.url + place)
-        assert answer is not None
-        assert answer.status == 200
-        assert page.url.endswith(place)
-        if folder := os.environ.get("SHOTS"):
-            for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
-                page.set_viewport_size({"width": width, "height": 900})
-                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                page.screenshot(path=f"{folder}/{who}-{number}-{width}.png", full_page=True)
-        problems += [(place, fault) for fault in [*faults(page), *complaints]]
-        complaints.clear()
-    assert "\n".join(f"{place}: {fault}" for place, fault in problems) == ""
+    page = browser.sign_in(chromium.new_context(), live_server.url, User.objects.get(username=who))
+    assert faults_at(page, live_server.url, places[who]) == ""

@@ -1,6 +1,5 @@
 """Public boards in a browser, without an account: at every width, in light and dark, by keyboard, to axe, on paper."""
 
-import os
 from datetime import date, timedelta
 from typing import Any
 
@@ -12,9 +11,8 @@ from playwright.sync_api import Browser, expect
 from leaderboards import order_checks
 from leaderboards.models import Board, Season, SeasonFile
 from runs.models import Collection
-from tests import browser
 from tests.leaderboards.public_boards import NOW, entry, filled
-from tests.looking import PHONE, faults
+from tests.looking import PHONE, faults_at
 
 PAGES = ("board", "time", "order", "costs", "policy", "files", "embedding", "embed", "compare", "versions")
 
@@ -52,18 +50,8 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
         reverse("boards:entry", args=[board.slug, row.public_id])
         for row in board.submissions.filter(run_id__in=["20260901-hidden", "20260902-gone"])
     ]
-    problems = []
     page = chromium.new_context().new_page()
-    complaints = browser.listen(page)
-    for place in places:
-        page.goto(live_server.url + place)
-        if folder := os.environ.get("SHOTS"):
-            for width, scheme in ((360, "light"), (768, "light"), (1280, "dark")):
-                page.set_viewport_size({"width": width, "height": 900})
-                page.emulate_media(color_scheme=scheme)
-                page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png")
-        problems += [(place, fault) for fault in [*faults(page), *complaints]]
-        complaints.clear()
+    assert faults_at(page, live_server.url, places) == ""
     page.goto(live_server.url + places[0])
     page.get_by_role("link", name="RR@10 dev").click()
     page.get_by_role("link", name="RR@10 dev").click()
@@ -73,7 +61,6 @@ def test_every_public_page_is_well(board: Board, live_server: Any, settings: Any
     page.get_by_role("button", name="Show").click()
     assert "sort=-dev" in page.url and "season=First" in page.url
     assert page.get_by_role("status").inner_text().startswith("54 of 165 entries")
-    assert "\n".join(f"{place}: {fault}" for place, fault in problems) == ""
 
 
 def test_a_point_answers_to_keyboard_and_touch_and_leads_to_its_entry(

@@ -20,6 +20,7 @@ from leaderboards.submitting import season_for
 from runs.models import Collection
 from tests.leaderboards import taking_part
 from tests.leaderboards.taking_part import DAY, NOW
+from tests.rows import fresh
 
 pytestmark = pytest.mark.django_db
 DUE = datetime(2027, 2, 1, 12, tzinfo=UTC)  # three months after NOW
@@ -67,8 +68,7 @@ def test_a_season_goes_on_while_the_next_is_not_there_and_the_board_says_that_it
     first = board.seasons.get()
     assert first.is_open(late)
     second = add(board, late)
-    first.refresh_from_db()
-    assert second.opens_at == first.closes_at == late and "Next season" not in facts(board, late)
+    assert second.opens_at == fresh(first).closes_at == late and "Next season" not in facts(board, late)
 
 
 def test_a_season_in_turn_needs_months_and_eval_queries_of_its_own(board: Board) -> None:

@@ -25,6 +25,7 @@ from tasks import services as task_services
 from tests.leaderboards import upkept
 from tests.leaderboards.upkept import entry, turn_on
 from tests.results.judging import judge, judged, new_run
+from tests.rows import fresh
 
 State, Outcome = UpkeepRound.State, Challenger.Outcome
 
@@ -60,6 +61,22 @@ def step(board: Board) -> UpkeepRound:
     for campaign in Campaign.objects.filter(state=Campaign.State.PACKING):
         task_services.campaign_pack(campaign_id=campaign.pk)
     return board.upkeep_rounds.latest("number")
+
+
+def launch(board: Board) -> UpkeepRound:
+    """A round from its proposal to its campaign."""
+    for _time in range(4):
+        round = step(board)
+    assert round.campaign is not None
+    return round
+
+
+def play(board: Board) -> UpkeepRound:
+    """A round from its proposal to its end, with its campaign judged."""
+    round = launch(board)
+    judge(round.campaign)
+    jobs.keep_up()
+    return fresh(round)
 
 
 def scores(board: Board, part: str = "dev") -> dict[tuple[int, str], str]:
@@ -252,20 +269,11 @@ def test_two_that_win_meet_in_the_next_round(board: Board, pilot: Campaign, rita
     turn_on(board, pilot, rita, runs_itself=True)
     entry(board, "one", {"q1": ["p0"]})
     entry(board, "two", {"q1": ["p00"]})
-    for _time in range(4):
-        round = step(board)
+    round = play(board)
     assert round.campaign is not None
     assert sorted(round.campaign.runs.values_list("name", flat=True)) == ["upkeep-small-1-1", "upkeep-small-1-2"]
-    judge(round.campaign)
-    jobs.keep_up()
-    round.refresh_from_db()
     assert (round.state, round.version, found(board)) == (State.DONE, None, {"q1 p0": "", "q1 p00": ""})
-    for _time in range(4):
-        round = step(board)
-    assert round.number == 2
-    assert round.campaign is not None
-    judge(round.campaign)
-    jobs.keep_up()
+    assert play(board).number == 2
     assert found(board) == {"q1 p0": "won", "q1 p00": "lost"}
     assert answers(board)["q1"] == "p0"
     assert not rounds.boards_in_upkeep(at=timezone.now()).exists()
@@ -275,11 +283,7 @@ def test_what_lost_is_not_asked_about_again_whoever_brings_it(board: Board, pilo
     turn_on(board, pilot, rita, runs_itself=True)
     new_run(board.collection, "weak", {"q1": ["p5x"]})
     entry(board, "one", {"q1": ["p5x"]})
-    for _time in range(4):
-        round = step(board)
-    assert round.campaign is not None
-    judge(round.campaign)
-    jobs.keep_up()
+    play(board)
     assert found(board) == {"q1 p5x": "lost"}
     assert QrelsVersion.objects.count() == 1
     entry(board, "two", {"q1": ["p5x"]})
@@ -294,12 +298,7 @@ def test_the_cost_of_a_round_is_shared_by_the_entries_that_brought_its_challenge
     entry(board, "one", {"q1": ["p0"], "q2": ["p00"], "q3": ["p000"]})
     entry(board, "two", {"q1": ["p0"], "q2": ["p01"]})
     new_run(board.collection, "more", {"q2": ["p01"]})
-    for _time in range(4):
-        round = step(board)
-    assert round.campaign is not None
-    judge(round.campaign)
-    jobs.keep_up()
-    round.refresh_from_db()
+    round = play(board)
     assert round.spent
     first, two = rounds.entry_costs(board)
     assert (first.challengers, two.challengers) == (3, 1)
@@ -329,17 +328,15 @@ def test_a_deleted_draft_is_made_again_and_a_dear_one_is_not_launched(
 def test_a_round_is_not_ended_while_its_campaign_may_cost_something(board: Board, pilot: Campaign, rita: User) -> None:
     upkeep = turn_on(board, pilot, rita, runs_itself=True)
     entry(board, "new", {"q1": ["p0"]})
-    for _time in range(4):
-        round = step(board)
-    now, campaign = timezone.now(), round.campaign
-    assert round.state == State.JUDGING and campaign is not None
+    round, now = launch(board), timezone.now()
+    assert round.state == State.JUDGING
     with pytest.raises(NotNow, match="is going on"):
         rounds.round_decline(round=round, by=rita, reason="Too dear.", at=now)
     round.refresh_from_db()
     promised = round.dollars
     assert (round.state, round.spent) == (State.JUDGING, None) and rounds.budget_of(upkeep, now).used == promised
     assert board.challengers.get().round == round, "no other round asks about it meanwhile"
-    judge(campaign)
+    judge(round.campaign)
     assert step(board).state == State.DONE
 
 

@@ -1,11 +1,8 @@
 """The pages of upkeep and of versions in a browser: at every width, in light and dark, by keyboard, on paper."""
 
-import os
 from typing import Any
 
 import pytest
-from django.conf import settings as site_settings
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser
@@ -17,7 +14,7 @@ from results import versions
 from runs.models import Collection
 from tests import browser
 from tests.leaderboards import upkept
-from tests.looking import faults
+from tests.looking import faults_at
 from tests.results.judging import judged, new_run
 
 
@@ -44,34 +41,15 @@ def test_the_pages_of_upkeep_and_versions_are_well(
     board: Board, rita: User, live_server: Any, settings: Any, chromium: Browser
 ) -> None:
     settings.ALLOWED_HOSTS = ["*"]
-    client = Client()
-    client.force_login(rita)
-    cookie = client.cookies[site_settings.SESSION_COOKIE_NAME].value
     slug = board.slug
     places = [
         reverse("upkeep:upkeep", args=[slug]), reverse("boards:versions", args=[slug]),
         reverse("boards:version", args=[slug, 1]), reverse("boards:version", args=[slug, 2]),
     ]  # fmt: skip
-    problems = []
-    context = chromium.new_context()
-    context.add_cookies([{"name": site_settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}])
-    page = context.new_page()
-    complaints = browser.listen(page)
-    for place in places:
-        answer = page.goto(live_server.url + place)
-        assert answer is not None
-        assert answer.status == 200
-        assert page.url.endswith(place)
-        if folder := os.environ.get("SHOTS"):
-            for width, scheme in ((360, "light"), (1280, "dark")):
-                page.set_viewport_size({"width": width, "height": 900})
-                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-                page.screenshot(path=f"{folder}/{places.index(place)}-{width}.png", full_page=True)
-        problems += [(place, fault) for fault in [*faults(page), *complaints]]
-        complaints.clear()
+    page = browser.sign_in(chromium.new_context(), live_server.url, rita)
+    assert faults_at(page, live_server.url, places) == ""
     page.goto(live_server.url + places[0])
     page.get_by_label("Reason").fill("Go on.")
     page.get_by_role("button", name="Approve").click()
     assert page.get_by_text("Round 1 is approved.").is_visible()
-    assert problems == []
     assert board.upkeep_rounds.get().state == UpkeepRound.State.APPROVED

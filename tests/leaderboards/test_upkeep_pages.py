@@ -16,6 +16,7 @@ from runs.models import Collection
 from tests import factories
 from tests.leaderboards import upkept
 from tests.results.judging import judged, new_run
+from tests.rows import fresh
 
 PAGE = reverse("upkeep:upkeep", args=["small"])
 
@@ -91,8 +92,7 @@ def test_a_proposed_round_is_shown_approved_and_ended(
     round.refresh_from_db()
     assert (round.state, round.decided_by, round.reason) == (UpkeepRound.State.APPROVED, rita, "Go on.")
     researcher.post(decide, {"decision": "end", "reason": "No <b>money</b>."})
-    round.refresh_from_db()
-    assert round.state == UpkeepRound.State.DECLINED
+    assert fresh(round).state == UpkeepRound.State.DECLINED
     assert "No &lt;b&gt;money&lt;/b&gt;." in researcher.get(PAGE).content.decode()
     assert researcher.post(reverse("upkeep:decide", args=["small", 9]), {"decision": "end"}).status_code == 404
 
