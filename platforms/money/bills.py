@@ -153,7 +153,7 @@ def hits_bill(publication: Publication, hits: Iterable[tuple[int, int]]) -> Bill
     adapter = adapter_of(publication)
     fees = {size: _fee(publication, adapter, size) for size in {size for size, _count in groups}}
     redone_fee = _fee(publication, adapter, max(fees, default=campaign.overlap))
-    each = set(fees.values())
+    each = set(fees.values()) or {redone_fee}
     return Bill(
         hits=sum(count for _wanted, count in groups),
         assignments=assignments,

@@ -11,7 +11,7 @@ from core.models import User
 from core.money import dollars
 from judgments.quality import confirmed_check_all
 from platforms.models import Publication
-from platforms.money.bills import Bill, campaign_bill, remaining_bill, rounds_bills
+from platforms.money.bills import Bill, campaign_bill, hits_bill, remaining_bill, rounds_bills
 from platforms.mturk.endpoints import bonus_fee, reward_fee
 from platforms.publishing.publications import publication_publish
 from platforms.reviewing.settling import publication_settle
@@ -85,6 +85,11 @@ def test_people_who_come_by_a_link_cost_no_fees_once_the_campaign_has_started(
     assert client.get(reverse("platforms:costs")).context["rows"][0].amounts.expected == bill.total
     terms = client.get(reverse("platforms:terms", args=[campaign.pk])).context["bill"]
     assert terms.fees == Decimal("1.20")  # where it would be published
+
+
+def test_the_fee_of_an_assignment_is_named_where_nobody_is_asked(campaign: Campaign) -> None:
+    bill = hits_bill(publication_unsaved(campaign), [])
+    assert (bill.total, bill.fee_each) == (0, Decimal("0.40"))
 
 
 def test_without_a_platform_a_campaign_costs_the_same_while_it_is_packed_and_once_it_is_open(
