@@ -35,9 +35,9 @@ class Ranked:
     sizes: Ints
     lengths: Ints
     passages: Any
-    by_score: Ints
-    by_rank: Ints
-    by_score_up: Ints
+    by_score: NDArray[np.int32]
+    by_rank: NDArray[np.int32]
+    by_score_up: NDArray[np.int32]
     first_ranks: Ints
     tied: Ints
     top_tie: Bools
@@ -114,9 +114,9 @@ def rank_queries(rows: Rows, starts: Ints, form: Format, depth: int) -> Ranked:
         sizes=sizes,
         lengths=np.minimum(sizes, depth),
         passages=rows.passages.take(pa.array(used)),
-        by_score=np.searchsorted(used, score_rows),
-        by_rank=np.searchsorted(used, rank_rows),
-        by_score_up=np.searchsorted(used, up_rows),
+        by_score=np.searchsorted(used, score_rows).astype(np.int32),
+        by_rank=np.searchsorted(used, rank_rows).astype(np.int32),
+        by_score_up=np.searchsorted(used, up_rows).astype(np.int32),
         first_ranks=ranks[starts],
         tied=tied_hits,
         top_tie=top_tie,

@@ -412,23 +412,24 @@ class _Check:
         )
 
     def _artifact(self, ids: tuple[str, ...], order: Ints, sizes: Ints) -> RunArtifact:
-        bases = np.cumsum([0] + [len(ranked.passages) for ranked in self.ranked])
-        encoded = pa.concat_arrays([ranked.passages for ranked in self.ranked]).dictionary_encode()
-        codes = encoded.indices.to_numpy()
+        bases = np.cumsum([0] + [len(ranked.passages) for ranked in self.ranked], dtype=np.int32)
+        encoded = pa.chunked_array([ranked.passages for ranked in self.ranked]).dictionary_encode()
+        for ranked in self.ranked:
+            ranked.passages = None
+        codes = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+        passages = encoded.chunk(encoded.num_chunks - 1).dictionary.cast(pa.string())
+        del encoded
+        # Entries stand in the order in which queries were ranked: bring them to the order of their numbers.
+        lengths = _all([ranked.lengths for ranked in self.ranked])
         starts = np.concatenate(([0], np.cumsum(np.minimum(sizes, self.depth))))
+        target = np.repeat(starts[order] - np.cumsum(lengths) + lengths, lengths)
+        target += np.arange(len(target))
         flat = []
         for which in ("by_score", "by_rank", "by_score_up"):
-            # Entries stand in the order in which queries were ranked: bring them to the order of their numbers.
-            entries = codes[
-                _all([getattr(ranked, which) + base for ranked, base in zip(self.ranked, bases, strict=False)])
-            ]
-            lengths = _all([ranked.lengths for ranked in self.ranked])
-            before = np.cumsum(lengths) - lengths
-            target = np.arange(len(entries)) + np.repeat(starts[order] - before, lengths)
-            moved = np.empty(len(entries), np.int32)
-            moved[target] = entries
+            entries = [getattr(ranked, which) + base for ranked, base in zip(self.ranked, bases, strict=False)]
+            moved = np.empty(len(target), np.int32)
+            moved[target] = codes[np.concatenate(entries)]
             flat.append(moved)
-        passages = encoded.dictionary.cast(pa.string())
         return RunArtifact(self.depth, ids, passages, starts, flat[0], flat[1], sizes, flat[2])
 
 
