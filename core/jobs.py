@@ -4,7 +4,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.audit.services import entries_expire, months_prepare
+from core.audit.retention import entries_expire, months_prepare
 from core.background import job
 from core.mail import mails_send
 

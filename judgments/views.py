@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from kombu.exceptions import OperationalError
 
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.errors import NotYours
 from core.http import Request, see_other
 from core.lists import Listing, render_lists

@@ -15,8 +15,9 @@ from evaluation.boards.gaps import Trend
 from leaderboards import events
 from leaderboards.models import Board, Part, Score, Season, SeasonCheck, Submission, SubmissionEvent
 from leaderboards.public.comparing import compare_dev, compare_eval
+from leaderboards.public.embargo import Shown
 from leaderboards.public.numbers import grows
-from leaderboards.public.reading import Published, Shown, bests, published
+from leaderboards.public.published import Published, bests, published
 from leaderboards.upkeep.rescoring import UNREADABLE
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.errors import NotNow
 from core.models import Alarm, User
 from platforms.models import PlatformAlarm

@@ -14,8 +14,9 @@ from django.db.models import Q, QuerySet
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 
+from core.audit.notes import entry_note
 from core.audit.origin import because
-from core.audit.services import entry_note, worker_forget
+from core.audit.retention import worker_forget
 from core.errors import NotNow
 from judgments.models import Acceptance, Decision, Judgment, PairReport, Reuse, ReusedJudgment, StoredFile, WorkerNote
 from platforms.models import Publication, TermsVersion

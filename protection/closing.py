@@ -17,8 +17,9 @@ from django.db.models.functions import Lower
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
+from core.audit.notes import entry_note
 from core.audit.origin import because
-from core.audit.services import entry_note, person_forget
+from core.audit.retention import person_forget
 from core.models import AuditEntry, MemberInvitation, User
 from core.people import LastAdmin, user_disable, why_needed
 from pools.models import Campaign

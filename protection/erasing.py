@@ -16,8 +16,9 @@ from django.db.models import Max, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.audit.notes import entry_note
 from core.audit.origin import because
-from core.audit.services import entry_note, worker_forget
+from core.audit.retention import worker_forget
 from core.comparing import compared
 from core.errors import NotNow
 from core.models import Alarm, Lab

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core import alarms
-from core.audit.services import entries_expire
+from core.audit.retention import entries_expire
 from core.background import job
 from core.errors import NotNow, Refused
 from pools.models import Campaign

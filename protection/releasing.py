@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from django.utils.translation import gettext as _
 
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.errors import Refused
 from core.models import User
 from core.snapshot import one_moment

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
+from core.audit.notes import entry_note
 from core.audit.selectors import managed_labs
-from core.audit.services import entry_note
 from core.errors import NotNow, NotYours, Refused
 from core.forms import EditForm
 from core.http import Request, edits, refuse_in, see_other

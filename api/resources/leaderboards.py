@@ -18,7 +18,7 @@ from core.roles import Right, require
 from leaderboards import boards, jobs, selectors, submitting, teams
 from leaderboards.models import Board, Submission, Team
 from leaderboards.public.archive import Archive
-from leaderboards.public.reading import published
+from leaderboards.public.published import published
 from leaderboards.selectors import Quota
 from runs import sending
 from runs.sending import MEGABYTE

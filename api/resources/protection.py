@@ -14,7 +14,7 @@ from api.asking import ask_now
 from api.frame import FILE, Resource, get, operation, post, put
 from api.resources.labs import People
 from core.alarms import alarms_raised
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.errors import NotNow
 from core.models import Lab
 from core.roles import Right

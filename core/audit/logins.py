@@ -9,7 +9,7 @@ from allauth.usersessions.models import UserSession
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.dispatch import receiver
 
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.models import User
 from core.people import reset_address
 

@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET
 
 from core.audit import selectors
 from core.audit.lists import AuditFilter
+from core.audit.notes import entry_note
 from core.audit.selectors import Line
-from core.audit.services import entry_note
 from core.http import Request
 from core.lists import Lines, Listing, no_formula
 from core.models import AuditEntry

@@ -38,7 +38,7 @@ from evaluation.judging.pooling import canonical
 from evaluation.judging.rounds import Settings, Status, count_full_pairs, replay_all
 from evaluation.measures.named import Measure
 from evaluation.statistics.agreement import FEW, error_evidence
-from evaluation.statistics.bootstrapped_ranks import KINDS
+from evaluation.statistics.bootstrap import KINDS
 from evaluation.statistics.certainty import Certainty, certainty
 from evaluation.statistics.confidence_sets import SURE, confidence_set
 from evaluation.statistics.fragility import Fragility, final_fragilities, fragilities

@@ -12,7 +12,7 @@ from evaluation.judging.batch_tournaments import by_size
 from evaluation.judging.posterior import Judging, best_chances, given, judge_again, learn
 from evaluation.judging.tournament import derive
 from evaluation.measures.named import Measure
-from evaluation.statistics.bootstrapped_ranks import RunOrder, Scores
+from evaluation.statistics.bootstrap import RunOrder, Scores
 from evaluation.statistics.ranks import Board
 from evaluation.statistics.resampling import CONFIDENCE, DRAWS
 
@@ -47,7 +47,7 @@ def certainty(
     best: Mapping[str, Collection[str]] | None = None,
 ) -> Certainty:
     """P(best) from all judgments, by the model of `posterior`; and where the runs of a board stand, with queries drawn
-    again. Runs are scored by RR@k of the board, or by another measure of `bootstrapped_ranks.KINDS` with its cutoff.
+    again. Runs are scored by RR@k of the board, or by another measure of `bootstrap.KINDS` with its cutoff.
 
     The answers are those of the judgments, or of `counted`: the same with what was decided on adjudicated pairs; or
     those of `best`, by query, where other rules found them, as rounds do: then other pools are left out.

@@ -26,7 +26,7 @@ from leaderboards import order_checks
 from leaderboards.models import Season, SeasonFile
 from leaderboards.public import board_page, figures, versions
 from leaderboards.public.data import COST_NAMES, board_json, calls, content, entries_csv, facts, links, scores_text
-from leaderboards.public.reading import Published, dev_groups
+from leaderboards.public.published import Published, dev_groups
 
 STYLES = ("css/tokens.css", "css/components.css", "css/boards.css", "img/mark.svg")
 _TOO_LARGE = (SeasonFile.Part.DEV_CANDIDATES, SeasonFile.Part.EVAL_CANDIDATES)  # the board's page of files has them

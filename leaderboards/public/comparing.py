@@ -18,7 +18,8 @@ from leaderboards import artifacts
 from leaderboards.events import opening_add
 from leaderboards.models import Opening, Part, Score, Season
 from leaderboards.order_checks import is_open, scores_to_check
-from leaderboards.public.reading import LEVEL, Published, Shown, bests
+from leaderboards.public.embargo import LEVEL, Shown
+from leaderboards.public.published import Published, bests
 
 JOB = "leaderboards.public.comparing"
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from evaluation.boards.checking import COSTS, HARDWARE
 from leaderboards.public import board_page
-from leaderboards.public.reading import POST_HOC, WITHDRAWN, Published, Shown
+from leaderboards.public.embargo import POST_HOC, WITHDRAWN, Shown
+from leaderboards.public.published import Published
 
 FORMAT = 1
 AT_ONCE = 160  # entries on the page before somebody asks for the rest

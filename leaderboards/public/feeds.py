@@ -3,7 +3,8 @@
 from django.utils.feedgenerator import Atom1Feed
 
 from leaderboards.public.data import verdict
-from leaderboards.public.reading import Published, Shown
+from leaderboards.public.embargo import Shown
+from leaderboards.public.published import Published
 
 MOST = 50  # entries in the feed
 

@@ -16,7 +16,8 @@ from math import log10
 
 from evaluation.boards.fronts import pareto_front
 from evaluation.files.textfiles import counted
-from leaderboards.public.reading import Shown, bests
+from leaderboards.public.embargo import Shown
+from leaderboards.public.published import bests
 
 Address = Callable[[Shown], str]
 

@@ -12,7 +12,8 @@ from evaluation.boards.entries import Entry, Summary, rounded, summarize
 from evaluation.boards.gaps import Trend, gap_trend
 from leaderboards.models import Board, Score, Season, SeasonFile
 from leaderboards.public.archive import public_files
-from leaderboards.public.reading import Published, Shown, bests, published
+from leaderboards.public.embargo import Shown
+from leaderboards.public.published import Published, bests, published
 
 
 class Step(NamedTuple):

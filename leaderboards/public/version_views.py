@@ -5,7 +5,7 @@ from django.shortcuts import render
 
 from core.roles import Right, needs
 from leaderboards.public import versions
-from leaderboards.public.reading import Published
+from leaderboards.public.published import Published
 from leaderboards.public.views import of_board
 from pools.models import QrelsVersion
 

@@ -14,7 +14,8 @@ from django.db.models import Count, Q
 from evaluation.boards.entries import Entry, ordered, ranks, rounded
 from evaluation.files.texts import read_queries
 from leaderboards.models import Board, Challenger, Part, Score, Season, SeasonFile, UpkeepRound
-from leaderboards.public.reading import Published, Shown, printed
+from leaderboards.public.embargo import Shown
+from leaderboards.public.published import Published, printed
 from pools import selectors as pool_selectors
 from pools.models import QrelsVersion, VersionQuery
 

@@ -29,9 +29,10 @@ from leaderboards.models import Board
 from leaderboards.public import archive, figures, sealing
 from leaderboards.public.comparing import best_before, compare_dev, compare_eval
 from leaderboards.public.data import COST_NAMES, ON, cost_lines, cost_text, entry_data, note
+from leaderboards.public.embargo import Shown
 from leaderboards.public.feeds import feed
 from leaderboards.public.numbers import added_run, collection_facts, gap_numbers, steps
-from leaderboards.public.reading import Published, Shown, dev_groups, matching, other_dev_scores, published
+from leaderboards.public.published import Published, dev_groups, matching, other_dev_scores, published
 
 SECONDS = 60  # that a browser or proxy may keep a page
 _EMBEDDED = 10  # entries in a frame on another site

@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from kombu.exceptions import OperationalError
 
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.errors import BadRequest, NotYours
 from core.http import Request, refusals_in, see_other, status_of
 from core.lists import Listing, render_lists

@@ -22,9 +22,10 @@ from api.tokens import token_create
 from config.celery import app
 from core.alarms import alarm_raise, alarm_settle
 from core.audit.lists import AuditFilter
+from core.audit.notes import entry_note
 from core.audit.origin import Kind, Origin, acting, because, shorten
+from core.audit.retention import months_prepare, worker_forget
 from core.audit.selectors import lines
-from core.audit.services import entry_note, months_prepare, worker_forget
 from core.audit.tables import recorded_tables
 from core.audit.words import jobs_by_name
 from core.jobs import expire_audit

@@ -23,7 +23,7 @@ from evaluation.judging.pooling import pool_queries
 from evaluation.judging.rounds import Settings, replay, replay_all
 from evaluation.judging.tournament import Judged, Judgment, Tied, best_known
 from evaluation.statistics.agreement import Vote, agreement, error_evidence, error_rate, repeated_agreement, side_bias
-from evaluation.statistics.bootstrapped_ranks import RunOrder
+from evaluation.statistics.bootstrap import RunOrder
 from evaluation.statistics.certainty import certainty
 from evaluation.statistics.champion import champion_outcomes
 from evaluation.statistics.confidence_sets import confidence_set

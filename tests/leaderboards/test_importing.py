@@ -20,7 +20,7 @@ from evaluation.errors import BadInput
 from leaderboards import artifacts, jobs, submitting
 from leaderboards.importing import BoardImport, NotImported, board_import
 from leaderboards.models import Board, DevScoring
-from leaderboards.public.reading import published
+from leaderboards.public.published import published
 from runs.models import Collection
 from tests import factories
 from tests.leaderboards import taking_part

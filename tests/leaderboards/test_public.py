@@ -29,7 +29,7 @@ from leaderboards.models import Board, PolicyVersion, Season, SeasonFile, Submis
 from leaderboards.public import archive, figures
 from leaderboards.public.comparing import best_before, compare_dev
 from leaderboards.public.numbers import gap_numbers, steps
-from leaderboards.public.reading import published
+from leaderboards.public.published import published
 from runs.models import Collection
 from tests import factories
 from tests.conftest import REPOSITORY

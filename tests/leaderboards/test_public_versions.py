@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from leaderboards.models import Board, Release, Season, SeasonFile, Submission
 from leaderboards.public import versions as public_versions
-from leaderboards.public.reading import published
+from leaderboards.public.published import published
 from leaderboards.upkeep import jobs
 from pools.models import QrelsVersion
 from results import versions

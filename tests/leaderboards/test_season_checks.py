@@ -14,7 +14,7 @@ from core.mail import mails_send
 from core.models import Mail, User
 from leaderboards import importing, jobs, season_checks
 from leaderboards.models import Board, Season, SeasonCheck, Submission, SubmissionEvent
-from leaderboards.public.reading import published
+from leaderboards.public.published import published
 from runs.models import Collection
 from tests import factories
 from tests.leaderboards.public_boards import NOW, OPENED, entry, public_board

@@ -14,7 +14,7 @@ from evaluation.errors import BadInput
 from leaderboards import boards, jobs
 from leaderboards.models import Board, Season
 from leaderboards.public import data
-from leaderboards.public.reading import published
+from leaderboards.public.published import published
 from leaderboards.selectors import open_seasons
 from leaderboards.submitting import season_for
 from runs.models import Collection

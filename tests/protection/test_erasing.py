@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from core.audit.services import entry_note
+from core.audit.notes import entry_note
 from core.errors import NotNow, NotYours
 from core.models import Alarm, AuditEntry, Lab, Membership, User
 from judgments import quality
