@@ -298,7 +298,6 @@ def sending_begin(request: Request) -> HttpResponse:
 @needs(Right.SIGNED_IN)
 @require_POST
 def sending_continue(request: Request, token: str) -> HttpResponse:
-    """Go on with it."""
     return go_on_sending(request, token)
 
 

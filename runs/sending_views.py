@@ -19,6 +19,5 @@ def begin(request: Request) -> HttpResponse:
 @needs(Right.MAINTAIN)
 @require_POST
 def proceed(request: Request, token: str) -> HttpResponse:
-    """Go on with it."""
     require(request.user, None, right_of(request))
     return go_on_sending(request, token)
