@@ -43,6 +43,12 @@ def raised(rosa: Requester, hit_id: str, reward: str) -> None:
     rosa.client.update_hit_type_of_hit(HITId=hit_id, HITTypeId=rosa.hit_type(Reward=reward))
 
 
+def retype(ask: Ask, hit_id: str, type_id: str) -> None:
+    """Give the HIT another type without holding what that costs, as an earlier version did."""
+    type_of = "(SELECT id FROM marketplace_hittype WHERE type_id = %s)"
+    ask(f"UPDATE marketplace_hit SET hit_type_id = {type_of} WHERE hit_id = %s", type_id, hit_id)
+
+
 # --- a slot that becomes free needs no new money
 
 
@@ -109,12 +115,7 @@ def test_a_hit_that_an_earlier_version_left_short_of_money_ends_and_stops_nobody
     poor = marketplace.requester(deposit="1.20")
     hit_id, type_id = poor.hit()["HITId"], poor.hit_type(Reward="500.00")
     mine = wanda.accept(hit_id)
-    ask(
-        "UPDATE marketplace_hit SET hit_type_id = (SELECT id FROM marketplace_hittype WHERE type_id = %s)"
-        " WHERE hit_id = %s",
-        type_id,
-        hit_id,
-    )
+    retype(ask, hit_id, type_id)
 
     wanda.give_back(mine)
 
@@ -130,12 +131,7 @@ def test_a_hit_that_an_earlier_version_left_short_goes_on_where_the_money_is_the
 ) -> None:
     hit_id, type_id = rosa.hit()["HITId"], rosa.hit_type(Reward="5.00")
     wanda.accept(hit_id)
-    ask(
-        "UPDATE marketplace_hit SET hit_type_id = (SELECT id FROM marketplace_hittype WHERE type_id = %s)"
-        " WHERE hit_id = %s",
-        type_id,
-        hit_id,
-    )
+    retype(ask, hit_id, type_id)
 
     marketplace.advance(seconds=601)
 
@@ -150,12 +146,7 @@ def test_a_hit_that_an_earlier_version_left_short_ends_if_its_requester_is_deact
     rich = marketplace.requester()
     hit_id, type_id = rich.hit()["HITId"], rich.hit_type(Reward="5.00")
     mine = wanda.accept(hit_id)
-    ask(
-        "UPDATE marketplace_hit SET hit_type_id = (SELECT id FROM marketplace_hittype WHERE type_id = %s)"
-        " WHERE hit_id = %s",
-        type_id,
-        hit_id,
-    )
+    retype(ask, hit_id, type_id)
     ask("UPDATE marketplace_requester SET is_active = false WHERE account_id = %s", rich.account_id)
 
     wanda.give_back(mine)  # though nothing may be held for a requester that is not active

@@ -131,7 +131,7 @@ def test_events_of_a_hit_type_are_told_as_asked(
 
 def test_what_was_not_heard_is_told_again(marketplace: Marketplace, rosa: Requester, ear: Ear) -> None:
     ear.status = 500
-    rosa.client.send_test_event_notification(Notification=specification(ear.url, "Ping"), TestEventType="Ping")
+    ping(rosa, ear.url)
     marketplace.test("deliver")
     assert len(ear.heard) == 1
 
@@ -182,7 +182,7 @@ def test_notifications_can_be_lost_and_doubled_on_order(marketplace: Marketplace
     marketplace.test("faults", script=[{"kind": "notification_lost"}, {"kind": "notification_doubled"}])
 
     for _ in range(2):
-        rosa.client.send_test_event_notification(Notification=specification(ear.url, "Ping"), TestEventType="Ping")
+        ping(rosa, ear.url)
     deliver_until(marketplace, ear, 2)
 
     assert len(ear.heard) == 2
@@ -190,31 +190,24 @@ def test_notifications_can_be_lost_and_doubled_on_order(marketplace: Marketplace
 
 
 def test_what_cannot_be_delivered_is_refused(rosa: Requester) -> None:
-    type_id = rosa.hit_type()
-
-    def ask(**facts: Any) -> None:
-        rosa.client.update_notification_settings(HITTypeId=type_id, **facts)
-
-    url = "https://example.org/"
-    with refusing("UnsupportedOperation", "topics"):
-        ask(Notification=specification("arn:aws:sns:us-east-1:1:topic", "HITCreated"))
-    with refusing("UnsupportedOperation", "SQS"):
-        ask(Notification=specification(url, "HITCreated", Transport="SQS"))
-    with refusing("InvalidParameterValue", "Version"):
-        ask(Notification=specification(url, "HITCreated", Version="2099-01-01"))
-    with refusing("InvalidParameterValue", "Ping"):
-        ask(Notification=specification(url, "Ping"))
-    with refusing("InvalidParameterValue", "Destination"):
-        ask(Notification=specification("ftp://example.org", "HITCreated"))
-    for inside in ("http://[64:ff9b::7f00:1]/", "http://224.0.0.1/", "http://169.254.169.254/latest"):
-        with refusing("InvalidParameterValue", "not on the public internet"):
-            ask(Notification=specification(inside, "HITCreated"))
-    with refusing("InvalidParameterValue", "EventTypes"):
-        ask(Notification=specification(url))
+    type_id, url, inside = rosa.hit_type(), "https://example.org/", "not on the public internet"
+    for code, words, notification in (
+        ("UnsupportedOperation", "topics", specification("arn:aws:sns:us-east-1:1:topic", "HITCreated")),
+        ("UnsupportedOperation", "SQS", specification(url, "HITCreated", Transport="SQS")),
+        ("InvalidParameterValue", "Version", specification(url, "HITCreated", Version="2099-01-01")),
+        ("InvalidParameterValue", "Ping", specification(url, "Ping")),
+        ("InvalidParameterValue", "Destination", specification("ftp://example.org", "HITCreated")),
+        ("InvalidParameterValue", inside, specification("http://[64:ff9b::7f00:1]/", "HITCreated")),
+        ("InvalidParameterValue", inside, specification("http://224.0.0.1/", "HITCreated")),
+        ("InvalidParameterValue", inside, specification("http://169.254.169.254/latest", "HITCreated")),
+        ("InvalidParameterValue", "EventTypes", specification(url)),
+    ):
+        with refusing(code, words):
+            rosa.client.update_notification_settings(HITTypeId=type_id, Notification=notification)
     with refusing("InvalidParameterValue", "Either the Notification"):
-        ask()
+        rosa.client.update_notification_settings(HITTypeId=type_id)
     with refusing("InvalidParameterValue", "no notification specification"):
-        ask(Active=True)
+        rosa.client.update_notification_settings(HITTypeId=type_id, Active=True)
 
 
 # --- receivers that do harm

@@ -189,19 +189,46 @@ def test_most_tasks_returned_at_once_raise_an_alarm(
 # --- whatever happens
 
 
-class Streams:
-    """People by a link, on a panel and at a marketplace, who do what they please with the HITs of one campaign."""
+class ByLink:
+    """People by a link and on a panel, who do what they please with the HITs of one campaign."""
 
-    def __init__(self, publication: Publication, requester: Requester, marketplace: Marketplace, seed: int) -> None:
-        self.publication, self.campaign, self.random = publication, publication.campaign, random.Random(seed)
-        hit = requester.client.get_hit(HITId=published_hit_of(publication, 1).platform_hit_id)
-        self.group = hit["HIT"]["HITGroupId"]
-        text = task_selectors.current_consent(self.campaign)
+    finishing, leaving = 0.5, 0.3  # how probable it is that they finish what they have begun, or else leave it
+
+    def __init__(self, campaign: Campaign, seed: int) -> None:
+        self.campaign, self.random = campaign, random.Random(seed)
+        text = task_selectors.current_consent(campaign)
         assert text is not None
-        by_link = [task_services.worker_join(campaign=self.campaign, form=f"{number}") for number in range(2)]
+        self.version = text.version
+        by_link = [task_services.worker_join(campaign=campaign, form=f"{number}") for number in range(2)]
         for worker in by_link:
             task_services.consent_give(worker=worker, text=text)
-        self.people = [*by_link, factories.worker(self.campaign, "Alice"), factories.worker(self.campaign, "Bob")]
+        self.people = [*by_link, factories.worker(campaign, "Alice"), factories.worker(campaign, "Bob")]
+
+    def at_the_link(self, to_the_end: bool) -> bool:
+        """Somebody takes a HIT, finishes it or leaves it."""
+        for person in self.random.sample(self.people, len(self.people)):
+            begun = task_selectors.current_assignment(person, self.campaign)
+            try:
+                begun = begun or factories.take(person, self.campaign)
+            except task_services.NoWork:
+                continue
+            if to_the_end or self.random.random() < self.finishing:
+                factories.judge(begun)
+                judgment_services.assignment_finish(assignment=begun, at=timezone.now())
+            elif self.random.random() < self.leaving:
+                judgment_services.assignment_leave(assignment=begun, at=timezone.now())
+            return True
+        return False
+
+
+class Streams(ByLink):
+    """They, and workers at a marketplace."""
+
+    def __init__(self, publication: Publication, requester: Requester, marketplace: Marketplace, seed: int) -> None:
+        super().__init__(publication.campaign, seed)
+        self.publication = publication
+        hit = requester.client.get_hit(HITId=published_hit_of(publication, 1).platform_hit_id)
+        self.group = hit["HIT"]["HITGroupId"]
         self.crowd = [marketplace.worker(vouched_approved=20_000) for _worker in range(3)]
         self.looks = marketplace.worker(vouched_approved=20_000)  # and takes nothing
         self.held: dict[str, tuple[Worker, Assignment]] = {}
@@ -215,22 +242,6 @@ class Streams:
         for number in offered(self.publication, self.looks):
             must_be_free(publication=self.publication, hit=self.campaign.hits.get(number=number), at=timezone.now())
         return moved
-
-    def at_the_link(self, to_the_end: bool) -> bool:
-        """Somebody takes a HIT, finishes it or leaves it."""
-        for person in self.random.sample(self.people, len(self.people)):
-            begun = task_selectors.current_assignment(person, self.campaign)
-            try:
-                begun = begun or factories.take(person, self.campaign)
-            except task_services.NoWork:
-                continue
-            if to_the_end or self.random.random() < 0.5:
-                factories.judge(begun)
-                judgment_services.assignment_finish(assignment=begun, at=timezone.now())
-            elif self.random.random() < 0.3:
-                judgment_services.assignment_leave(assignment=begun, at=timezone.now())
-            return True
-        return False
 
     def at_the_marketplace(self, to_the_end: bool) -> bool:
         """Somebody submits or returns what they hold, or accepts whichever HIT the button gives, and it can be done."""

@@ -46,18 +46,8 @@ class Poisoned(NamedTuple):
     heal: Callable[[], object]
 
 
-def campaign_alarmed(kind: str) -> dict[str, Callable[[], object]]:
-    """What a campaign's alarm of a kind says."""
-    alarm = Alarm.objects.filter(kind=kind)
-    return {
-        "due": lambda: alarm.get().retry_at,
-        "attempts": lambda: alarm.get().tries,
-        "alarms": lambda: alarm.filter(settled_at=None).count(),
-    }
-
-
 def alarmed(**about: object) -> dict[str, Callable[[], object]]:
-    """What a publication's alarm about something says."""
+    """What the alarm about something says."""
     alarm = Alarm.objects.filter(**about)
     return {
         "due": lambda: alarm.get().retry_at,
@@ -86,7 +76,7 @@ def a_campaign_to_be_packed(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=state.filter(pk=healthy.pk).exists,
         poisoned_is_done=state.filter(pk=poisoned.pk).exists,
         heal=hit.delete,
-        **campaign_alarmed("packing"),
+        **alarmed(kind="packing"),
     )
 
 
@@ -100,7 +90,7 @@ def a_campaign_to_be_exported(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=Campaign.objects.filter(pk=healthy.pk, export__isnull=False).exists,
         poisoned_is_done=of_poisoned.filter(export__isnull=False).exists,
         heal=lambda: of_poisoned.update(method="tournament"),
-        **campaign_alarmed("exports"),
+        **alarmed(kind="exports"),
     )
 
 
@@ -116,7 +106,7 @@ def a_campaign_to_be_computed(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=Campaign.objects.filter(pk=healthy.pk, result__isnull=False).exists,
         poisoned_is_done=of_poisoned.filter(result__isnull=False).exists,
         heal=lambda: of_poisoned.update(method="tournament"),
-        **campaign_alarmed("results"),
+        **alarmed(kind="results"),
     )
 
 
@@ -144,7 +134,7 @@ def a_replaced_file(request: pytest.FixtureRequest) -> Poisoned:
         healthy_is_done=lambda: not StoredFile.objects.filter(pk=healthy.pk).exists(),
         poisoned_is_done=lambda: not StoredFile.objects.filter(pk=poisoned.pk).exists(),
         heal=(folder / "kept").unlink,
-        **campaign_alarmed("files"),
+        **alarmed(kind="files"),
     )
 
 

@@ -2,7 +2,6 @@
 it gets a HIT, and every HIT is done once.
 """
 
-import random
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,12 +19,11 @@ from platforms.reviewing.settling import publication_settle
 from platforms.syncing import publication_sync
 from platforms.terms import publication_write
 from pools.models import Campaign
-from tasks import selectors as task_selectors
-from tasks import services as task_services
 from tasks.models import Assignment, Hit, Worker
 from tests import factories
 from tests.platforms.platforms import Clock, drain
 from tests.platforms.prolific.test_work import begin, finish, visit
+from tests.platforms.test_one_stream import ByLink
 from tests.simulation.prolific import Double, Place
 
 
@@ -35,8 +33,9 @@ def nothing_remembered() -> None:
     cache.clear()
 
 
-def status(prolific: Double) -> str:
-    """The study's, at Prolific."""
+def status(published: Publication, prolific: Double) -> str:
+    """The study's, at Prolific, once the offer has followed."""
+    jobs.offer(published.campaign_id)
     return str(prolific.rows("study")[0]["status"])
 
 
@@ -51,17 +50,14 @@ def test_a_study_rests_while_every_hit_left_is_with_somebody_and_goes_on_when_on
 ) -> None:
     factories.do(alice, published.campaign)
     works = [factories.take(alice, published.campaign), factories.take(bob, published.campaign)]
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "PAUSED"
+    assert status(published, prolific) == "PAUSED"
     jobs.requeue()
-    assert status(prolific) == "PAUSED" and not published.alarms.filter(settled_at=None).exists()
+    assert prolific.rows("study")[0]["status"] == "PAUSED" and not published.alarms.filter(settled_at=None).exists()
     judgment_services.assignment_leave(assignment=works[0], at=Clock()())
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "ACTIVE"
+    assert status(published, prolific) == "ACTIVE"
     _place, begun = begin(published, prolific)
     assert begun.hit_id == works[0].hit_id
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "PAUSED"
+    assert status(published, prolific) == "PAUSED"
     jobs.requeue()
     assert not published.alarms.filter(settled_at=None).exists()
 
@@ -72,13 +68,12 @@ def test_a_study_that_rests_is_stopped_when_the_last_hit_is_done_by_a_link(
     for _hit in range(2):
         factories.do(alice, published.campaign)
     last = factories.take(alice, published.campaign)
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "PAUSED"
+    assert status(published, prolific) == "PAUSED"
     factories.judge(last)
     judgment_services.assignment_finish(assignment=last, at=Clock()())
     for _again in range(2):
         jobs.offer(published.campaign_id)
-    assert status(prolific) == "COMPLETED"
+    assert prolific.rows("study")[0]["status"] == "COMPLETED"
     assert len(prolific.requests("transition/")) == 3  # published, paused, stopped
 
 
@@ -91,8 +86,7 @@ def test_a_study_that_a_person_ended_while_it_rested_stays_so(
     jobs.offer(published.campaign_id)
     publication_expire(publication=published, at=Clock()())
     judgment_services.assignment_leave(assignment=last, at=Clock()())
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "PAUSED"
+    assert status(published, prolific) == "PAUSED"
     assert list(published.alarms.filter(settled_at=None).values_list("kind", flat=True)) == ["expired"]
 
 
@@ -103,15 +97,12 @@ def test_the_last_hits_are_left_for_those_who_took_a_place_and_read_the_consent(
         factories.do(alice, published.campaign)
     place = prolific.take(published.hit_type_id, prolific.participant("Reads"))
     publication_sync(publication=published, at=Clock()())
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "PAUSED"
+    assert status(published, prolific) == "PAUSED"
     assert visit(place).startswith("/j/")
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "PAUSED"
+    assert status(published, prolific) == "PAUSED"
     prolific.give_back(place.submission)
     publication_sync(publication=published, at=Clock()())
-    jobs.offer(published.campaign_id)
-    assert status(prolific) == "ACTIVE"
+    assert status(published, prolific) == "ACTIVE"
 
 
 def test_who_holds_a_place_and_finds_nothing_is_told_before_they_consent_and_gets_the_next_hit_that_is_free(
@@ -134,19 +125,14 @@ def test_who_holds_a_place_and_finds_nothing_is_told_before_they_consent_and_get
 # --- whatever happens
 
 
-class Streams:
-    """People by a link, on a panel and at Prolific, who do what they please with the HITs of one campaign."""
+class Streams(ByLink):
+    """People by a link and on a panel, and at Prolific."""
+
+    finishing, leaving = 0.2, 0.2
 
     def __init__(self, published: Publication, prolific: Double, seed: int) -> None:
-        self.published, self.campaign, self.prolific = published, published.campaign, prolific
-        self.random = random.Random(seed)
-        text = task_selectors.current_consent(self.campaign)
-        assert text is not None
-        self.version = text.version
-        by_link = [task_services.worker_join(campaign=self.campaign, form=f"{number}") for number in range(2)]
-        for worker in by_link:
-            task_services.consent_give(worker=worker, text=text)
-        self.people = [*by_link, factories.worker(self.campaign, "Alice"), factories.worker(self.campaign, "Bob")]
+        super().__init__(published.campaign, seed)
+        self.published, self.prolific = published, prolific
         self.looks = prolific.participant("Looks")  # and takes nothing
         self.held: list[Assignment] = []
         self.reading: list[Place] = []  # they took a place, and have not agreed yet
@@ -161,22 +147,6 @@ class Streams:
         publication_settle(publication=self.published, at=Clock()())
         jobs.offer(self.campaign.pk)
         return moved
-
-    def at_the_link(self, to_the_end: bool) -> bool:
-        """Somebody takes a HIT, finishes it or leaves it."""
-        for person in self.random.sample(self.people, len(self.people)):
-            begun = task_selectors.current_assignment(person, self.campaign)
-            try:
-                begun = begun or factories.take(person, self.campaign)
-            except task_services.NoWork:
-                continue
-            if to_the_end or self.random.random() < 0.2:
-                factories.judge(begun)
-                judgment_services.assignment_finish(assignment=begun, at=Clock()())
-            elif self.random.random() < 0.2:
-                judgment_services.assignment_leave(assignment=begun, at=Clock()())
-            return True
-        return False
 
     def at_prolific(self, to_the_end: bool) -> bool:
         """Somebody finishes or returns what they hold, agrees, or takes a place where the study offers one."""
