@@ -1,7 +1,9 @@
 """The command line, run as users and programs run it."""
 
 import bz2
+import contextlib
 import gzip
+import io
 import json
 import shlex
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 import zstandard
 
 from evaluation.cli.common import write_whole
+from evaluation.cli.main import main
 from evaluation.files.runs import run_name
 
 from .command import json_of, run_cli
@@ -347,6 +350,12 @@ def test_ids_of_any_script_pass_whatever_the_locale(write: Write) -> None:
         env={"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PATH": ""},
     )
     assert done.stdout.decode() == "文 0 א 1\n"
+
+
+def test_a_program_may_catch_what_is_printed(files: dict[str, str]) -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(["qrels", files["preferences"]]) == 0
+    assert printed.getvalue().startswith("q1 0 p1 1\n")
 
 
 def test_a_file_may_have_any_name(write: Write) -> None:

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from . import writers
-from .command import json_of, run_cli, try_cli
+from .command import run_cli
+from .command import try_cli as command
 from .writers import Form, Judged, Made, collections
 
 PLAIN = Form()
@@ -42,16 +43,16 @@ class Files:
         """Pools, pairs and equal texts, by the command; what it says where it refuses."""
         members, pairs = self.folder / "members.tsv", self.folder / "pairs.tsv"
         written = ("--members", str(members), "--pairs", str(pairs), "--passages", str(self.path("passages")))
-        code, pooled = try_cli("pool", "--depth", "2", "--qrel", "all", *written, *self._runs())
-        if code:
+        pooled = command("pool", "--depth", "2", "--qrel", "all", *written, *self._runs())
+        if pooled.code:
             return {"refused": pooled.err}
         return {"pool": json.loads(pooled.out), "members": members.read_text(), "pairs": pairs.read_text()}
 
     def scores(self) -> dict[str, Any]:
         """Scores of every query, by the command; what it says where it refuses."""
         measures = [part for name in ("RR@10", "nDCG", "AP", "Judged@3") for part in ("--measure", name)]
-        code, scored = try_cli("score", "--per-query", *measures, *self._runs())
-        return {"refused": scored.err} if code else dict(json.loads(scored.out)["runs"]["run"])
+        scored = command("score", "--per-query", *measures, *self._runs())
+        return {"refused": scored.err} if scored.code else dict(json.loads(scored.out)["runs"]["run"])
 
     def _runs(self) -> tuple[str, ...]:
         return ("--qrels", str(self.path("qrels")), str(self.path("run")))
@@ -89,14 +90,16 @@ def test_runs_qrels_and_texts_of_every_dialect_give_the_same_pools_and_scores(
         files.path(kind).write_bytes(plain)
     for dialect, writer in writers.QUERIES.items():
         files.write("queries", writer, data.draw(writers.FORMS, label="form of queries"))
-        census = json_of("check", "--json", "--queries", files.path("queries"), files.path("run"))["census"]
+        checked = command("check", "--json", "--queries", str(files.path("queries")), str(files.path("run")))
+        assert checked.code == 0, (dialect, checked.err)
+        census = json.loads(checked.out)["census"]
         assert (census["missing_queries"], census["unknown_queries"]) == (0, 0), dialect
 
 
 def tell_workers(path: Path) -> list[str]:
     """What is said of the judgments of a file: of its workers, what counts if they weigh, and who wins."""
-    code, workers = try_cli("workers", "--json", "--judgments", path)
-    if code:
+    workers = command("workers", "--json", "--judgments", path)
+    if workers.code:
         return [workers.err]
     weighed = run_cli("workers", "--weigh", "dawid-skene", "--judgments", path)
     weights_file = path.with_name("counted.txt")
