@@ -83,14 +83,15 @@ ROWS = (
         "CASE WHEN n %% 13 >= 10 THEN %(tasks_testpair)s + (n / 13 * 3 + n %% 13) %% %(tests)s END",
     ),
     (
-        "tasks_assignment (id, state, verdict, taken_at, leased_until, finished_at, judged, owed, is_booked, receipt, "
-        "platform_assignment_id, came_from, campaign_id, hit_id, worker_id)",
+        "tasks_assignment (id, state, verdict, taken_at, leased_until, finished_at, judged, owed, is_booked, "
+        "is_submitted, receipt, platform_assignment_id, came_from, campaign_id, hit_id, worker_id)",
         "assignments",
         "%(tasks_assignment)s + n, CASE WHEN n < %(done)s THEN 'submitted' ELSE 'active' END, "
         "CASE WHEN n >= %(done)s THEN 'pending' WHEN n %% 50 = 1 THEN 'excluded' ELSE 'accepted' END, "
         "now() - interval '1 second' * (%(assignments)s - n), now() + interval '1 hour', "
         "CASE WHEN n < %(done)s THEN now() - interval '1 second' * (%(done)s - n) END, 13, 2, "
-        "n < %(done)s, '', 'A' || n, '', %(campaign)s, %(tasks_hit)s + n, %(tasks_worker)s + n %% %(workers)s",
+        "n < %(done)s, n < %(done)s, '', 'A' || n, '', %(campaign)s, %(tasks_hit)s + n, "
+        "%(tasks_worker)s + n %% %(workers)s",
     ),
     (
         "judgments_judgment (id, preferred, shown_at, made_at, assignment_id, item_id)",

@@ -27,17 +27,15 @@ def look_note(publication: Publication, at: datetime) -> None:
     cache.set(_key(publication), at.timestamp(), timeout=int(KEPT.total_seconds()))
 
 
-def last_look(publication: Publication) -> datetime | None:
-    """When a worker last opened, took or submitted one of its HITs, as far as is known here."""
+def is_seen(publication: Publication, since: datetime) -> bool:
+    """Whether a worker has opened, taken or submitted one of its HITs since then, as far as is known here."""
     noted = cache.get(_key(publication))
-    looks = [
-        datetime.fromtimestamp(noted, UTC) if noted else None,
-        Assignment.objects.filter(campaign=publication.campaign_id)
-        .exclude(platform_assignment_id="")
-        .aggregate(last=Max("taken_at"))["last"],
-        Submission.objects.filter(publication=publication).aggregate(last=Max("submitted_at"))["last"],
-    ]
-    return max((look for look in looks if look), default=None)
+    taken = Assignment.objects.filter(campaign=publication.campaign_id, taken_at__gte=since)
+    return (
+        (noted is not None and datetime.fromtimestamp(noted, UTC) >= since)
+        or taken.exclude(platform_assignment_id="").exists()
+        or Submission.objects.filter(publication=publication, submitted_at__gte=since).exists()
+    )
 
 
 def attention_check(*, publication: Publication, at: datetime) -> bool:
@@ -48,10 +46,9 @@ def attention_check(*, publication: Publication, at: datetime) -> bool:
     published_hits = publication.published_hits.filter(hit__isnull=False).exclude(platform_hit_id="")
     is_open = publication.state == Publication.State.OPEN
     if is_open and published_hits.filter(hit__needed__gt=0, expires_at__gt=at).exists():
-        first = published_hits.aggregate(first=Min("posted_at"))["first"]
+        first = published_hits.order_by("hit", "round")[:1].aggregate(first=Min("posted_at"))["first"]
         since = max(first, publication.terms.aggregate(last=Max("at"))["last"] or first)
-        look = last_look(publication) if at - since >= PATIENCE else at
-        if look is None or look < since:
+        if at - since >= PATIENCE and not is_seen(publication, since):
             sentence = _("Published at %(time)s UTC, and no worker has opened a task since.")
             if since > first:
                 sentence = _("The terms were replaced at %(time)s UTC, and no worker has opened a task since.")

@@ -62,16 +62,16 @@ def publication_finish(*, publication: Publication, at: datetime) -> bool:
 
 def _is_going_on(publication: Publication, at: datetime) -> bool:
     """Whether anything can still happen by itself."""
-    undecided = Q(decision=Submission.Decision.NONE) | Q(status=Submission.Status.SUBMITTED)
     # Work that was finished here and may still be submitted, or else is found to be compensated.
     awaited = Assignment.objects.filter(
-        campaign=publication.campaign_id, submission=None, finished_at__gt=at - publication.longest_time - GRACE
+        campaign=publication.campaign_id, is_submitted=False, finished_at__gt=at - publication.longest_time - GRACE
     ).exclude(platform_assignment_id="")
     checks = [
         publication.published_hits.filter(next_poll_at__isnull=False),
         StudySync.objects.filter(publication=publication, is_quiet=False),
         publication.operations.filter(ended_at=None).exclude(_held_back(publication)),
-        publication.submissions.filter(undecided),
+        publication.submissions.filter(decision=Submission.Decision.NONE),
+        publication.submissions.filter(status=Submission.Status.SUBMITTED),
         publication.payments.filter(state__in=[Payment.State.OWED, Payment.State.SENT]),
         publication.alarms.filter(settled_at=None),
         awaited,

@@ -319,6 +319,12 @@ class PublishedHit(models.Model):
             ),
             # platforms.ledger_comparison: what is yet to be asked about
             models.Index(fields=["publication", "id"], condition=Q(compare_due=True), name="published_hit_to_compare"),
+            # platforms.finishing: what is not at the platform yet
+            models.Index(
+                fields=["publication"],
+                condition=Q(platform_hit_id="", hit__isnull=False),
+                name="published_hit_unposted",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -357,7 +363,7 @@ class Submission(models.Model):
         REJECT = "reject", _("reject")
         RETURN = "return", _("none: its worker has returned it")
 
-    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="submissions")
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="submissions", db_index=False)
     published_hit = models.ForeignKey(PublishedHit, on_delete=models.PROTECT, related_name="submissions")
     assignment = models.OneToOneField(
         Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="submission"
@@ -414,8 +420,13 @@ class Submission(models.Model):
                 fields=["publication", "platform_assignment_id", "platform_worker_id"], name="submission_once"
             )
         ]
-        # platforms.reviewing.settling: what waits for a decision
-        indexes = [models.Index(fields=["publication", "submitted_at"], condition=Q(decision=""), name="to_decide")]
+        indexes = [
+            # platforms.reviewing.settling: what waits for a decision
+            models.Index(fields=["publication", "submitted_at"], condition=Q(decision=""), name="to_decide"),
+            # platforms.finishing: what the platform waits for, and what was decided last
+            models.Index(fields=["publication"], condition=Q(status="Submitted"), name="submission_open"),
+            models.Index(fields=["publication", "decided_at"], name="submission_decided"),
+        ]
 
     def __str__(self) -> str:
         return self.platform_assignment_id
@@ -443,7 +454,7 @@ class Payment(models.Model):
 
     BONUSES = (Purpose.BONUS, Purpose.EXTRA, Purpose.ADJUSTMENT)
 
-    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="payments")
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="payments", db_index=False)
     assignment = models.ForeignKey(Assignment, null=True, blank=True, on_delete=models.PROTECT, related_name="payments")
     submission = models.ForeignKey(Submission, null=True, blank=True, on_delete=models.PROTECT, related_name="payments")
     purpose = models.CharField(max_length=12, choices=Purpose)
@@ -491,9 +502,11 @@ class Payment(models.Model):
             ),
             models.CheckConstraint(condition=Q(amount__gt=0, fee__gte=0), name="payment_of_something"),
         ]
-        # platforms.money.pay_desk: what is not paid yet
         indexes = [
+            # platforms.money.pay_desk: what is not paid yet
             models.Index(fields=["publication"], condition=Q(state__in=["owed", "sent"]), name="payment_unpaid"),
+            # platforms.finishing: what was paid last
+            models.Index(fields=["publication", "paid_at"], name="payment_paid"),
         ]
 
     def __str__(self) -> str:
@@ -563,7 +576,7 @@ class Operation(models.Model):
         REFUSED = "refused", _("refused")
         UNKNOWN = "unknown", _("outcome unknown")
 
-    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="operations")
+    publication = models.ForeignKey(Publication, on_delete=models.PROTECT, related_name="operations", db_index=False)
     kind = models.CharField(max_length=16, choices=Kind)
     published_hit = models.ForeignKey(PublishedHit, null=True, on_delete=models.PROTECT, related_name="operations")
     payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="operations")
@@ -633,6 +646,8 @@ class Operation(models.Model):
                 condition=Q(state__in=["planned", "sent", "unknown"]),
                 name="operation_to_send",
             ),
+            # platforms.finishing: what has not ended, and what ended last
+            models.Index(fields=["publication", "ended_at"], name="operation_ended"),
             # platforms.status.calls_in_trouble()
             models.Index(
                 fields=["publication"],

@@ -334,7 +334,7 @@ class Assignment(models.Model):
         UNCHECKED = "unchecked", _("left before its test pairs were judged")
         HELD = "held", _("waiting: many pairs reported, or an unproven test pair failed")
 
-    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments", db_index=False)
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments")
     # The only index that begins with the worker is assignment_of_worker, so the planner cannot choose a worse one.
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="assignments", db_index=False)
@@ -353,6 +353,9 @@ class Assignment(models.Model):
         db_default=False,
         editable=False,
         help_text=_("Whether its pay is in its platform's ledger, or its lab has marked all of it as paid."),
+    )
+    is_submitted = models.BooleanField(
+        default=False, db_default=False, editable=False, help_text=_("Whether the platform said that it was submitted.")
     )
     receipt = models.CharField(max_length=20, blank=True)
     platform_assignment_id = models.TextField(
@@ -426,6 +429,14 @@ class Assignment(models.Model):
                 fields=["campaign", "finished_at"],
                 condition=Q(is_booked=False, finished_at__isnull=False, owed__gt=0),
                 name="assignment_unbooked",
+            ),
+            # platforms.attention: what was taken last
+            models.Index(fields=["campaign", "taken_at"], name="assignment_taken"),
+            # platforms.finishing, platforms.reviewing.compensations: what may still be submitted, or never was
+            models.Index(
+                fields=["campaign", "finished_at"],
+                condition=Q(is_submitted=False) & ~Q(platform_assignment_id=""),
+                name="assignment_unsubmitted",
             ),
             # tasks.next_hit: whether a worker has taken a HIT, and their last ones
             models.Index(fields=["worker", "campaign", "hit"], name="assignment_of_worker"),

@@ -231,6 +231,11 @@ def wrongly_booked() -> list[int]:
     return [assignment.pk for assignment in Assignment.objects.raw(wrong)]
 
 
+def wrongly_submitted() -> list[int]:
+    """Keys of work that is marked as submitted at its platform and is not, or is not marked."""
+    return [work.pk for work in Assignment.objects.all() if work.is_submitted != hasattr(work, "submission")]
+
+
 def analyze() -> None:
     """Have the planner know how large all tables are. PostgreSQL does so by itself on a site, but in a test's one large
     transaction it sees empty tables, and joins thousands of rows by nested loops.

@@ -4,6 +4,7 @@ A statement that reads the campaign reads seven thousand HITs, or more of everyt
 """
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -19,14 +20,17 @@ from judgments import quality, reported, summarizing, watching
 from judgments import selectors as judgment_selectors
 from judgments import services as judgment_services
 from judgments.refreshing import candidates
-from platforms.models import Publication
+from platforms import finishing
+from platforms.attention import attention_check, returns_check
+from platforms.models import LedgerComparison, Publication, PublishedHit
 from platforms.money.pay_desk import payments_mark
 from platforms.outbox import _sendable
 from platforms.publishing.publications import unposted
+from platforms.reviewing.compensations import compensations_find
 from platforms.syncing import _take
 from pools.counting import campaign_recount
 from tasks import selectors as task_selectors
-from tasks.models import Assignment, Worker
+from tasks.models import Assignment, Hit, Worker
 from tasks.next_hit import next_hit, next_layout
 from tests import factories
 from tests.databases import EMPTY_TABLES
@@ -77,6 +81,17 @@ class World:
             paid_on=self.at.date(),
         )
 
+    def finish(self) -> None:
+        """Where nothing is left to do, so that all is looked at before it is over."""
+        wrappers, connection.execute_wrappers = connection.execute_wrappers, []
+        Hit.objects.filter(campaign=self.campaign, needed__gt=0).update(needed=0)
+        PublishedHit.objects.filter(next_poll_at__isnull=False).update(next_poll_at=None)
+        Assignment.objects.filter(state="active").update(state="left", finished_at=self.at, platform_assignment_id="")
+        about = {"version": 1, "is_full": True, "differences": 0, "content": {}}
+        LedgerComparison.objects.create(publication=self.publication, began_at=self.at, made_at=self.at, **about)
+        connection.execute_wrappers = wrappers
+        assert finishing.publication_finish(publication=self.publication, at=self.at)
+
     def page(self, name: str, *arguments: object, **query: str) -> None:
         cache.clear()
         assert self.client.get(reverse(name, args=arguments), query).status_code == 200
@@ -101,6 +116,15 @@ ACTIONS: dict[str, Callable[[World], object]] = {
     "looking for HITs to publish": lambda world: list(unposted(world.publication)[:200]),
     "looking for calls to make": lambda world: list(_sendable(world.publication, world.at)[:1]),
     "looking for HITs to poll": lambda world: _take(world.publication, world.at),
+    "looking whether workers come": lambda world: attention_check(
+        publication=world.publication, at=world.at + timedelta(hours=2)
+    ),
+    "looking at what is returned": lambda world: returns_check(
+        publication=world.publication, at=world.at + timedelta(minutes=55)
+    ),
+    "looking for what is going on": lambda world: list(finishing.unfinished()),
+    "finishing": lambda world: world.finish(),
+    "looking for lost work": lambda world: compensations_find(publication=world.publication, at=world.at),
     "looking for pairs to decide": lambda world: reported.pairs_to_decide(world.campaign).count(),
     "looking for what to export": lambda world: list(candidates(at=world.at)),
     "looking for what to sum up": lambda world: list(summarizing.campaigns_to_summarize(at=world.at)),
@@ -182,6 +206,12 @@ NEEDED = {
     "assignment_unbooked": "the campaign",
     "payment_unpaid": "the pay",
     "assignment_checked_last": "forecasting",
+    "assignment_taken assignment_newest_first": "looking at what is returned",
+    "assignment_unsubmitted": "looking for lost work",
+    "operation_ended": "finishing",
+    "payment_paid": "finishing",
+    "submission_decided to_decide submission_open": "finishing",
+    "published_hit_unposted published_hit_once_per_round": "finishing",
     "pool_once_per_query pools_pool_query_id_459c3a3d": "the list of queries",
     "pair_once_per_pool pools_pair_pool_id_3ac5d9ba": "the list of queries",
 }  # fmt: skip

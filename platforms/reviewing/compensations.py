@@ -70,7 +70,7 @@ def uncompensated(publication: Publication) -> QuerySet[Any]:
     """Work that ended here, for which more is owed than is `booked` for that HIT and worker, and no compensation is
     written down: of each HIT and worker, that for which most is.
     """
-    lost = Assignment.objects.filter(campaign=publication.campaign_id, owed__gt=0, submission=None)
+    lost = Assignment.objects.filter(campaign=publication.campaign_id, owed__gt=0, is_submitted=False)
     lost = lost.exclude(platform_assignment_id="").exclude(state=Assignment.State.ACTIVE)
     # Unmatched work of that worker on that HIT may be this: a person decides on it, and it is not paid twice.
     waiting = publication.submissions.filter(

@@ -72,12 +72,12 @@ class World:
 
 
 def check_counts() -> None:
-    """Raise Wrong where a count that is kept is not what counting gives, or work is marked as booked and is not."""
+    """Raise Wrong where a count that is kept is not what counting gives, or work is marked as what it is not."""
     for campaign in Campaign.objects.all():
         if wrong := campaign_recount(campaign=campaign, at=campaign.created_at):
             raise Wrong(f"counts of {campaign} were wrong: {wrong}")
-    if wrongly := factories.wrongly_booked():
-        raise Wrong(f"marked as booked and not, or not marked: {wrongly}")
+    if wrongly := factories.wrongly_booked() + factories.wrongly_submitted():
+        raise Wrong(f"marked as booked or submitted and not, or not marked: {wrongly}")
 
 
 def plan_make(world: type[World], seed: int, length: int = LENGTH) -> Plan:

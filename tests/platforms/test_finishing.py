@@ -229,3 +229,27 @@ def finished(collection: Collection, name: str) -> None:
     result_jobs.finish_campaigns()
     campaign.refresh_from_db()
     assert campaign.is_finished
+
+
+def test_work_is_marked_as_submitted_while_a_submission_is_its(campaign: Campaign, alice: Worker, bob: Worker) -> None:
+    publication = published(campaign)
+    first, second = (factories.do(worker, campaign) for worker in (alice, bob))
+    at_platform = PublishedHit.objects.create(publication=publication, hit=first.hit, max_assignments=2)
+
+    def submitted() -> list[Assignment]:
+        return list(Assignment.objects.filter(is_submitted=True))
+
+    submission = Submission.objects.create(
+        publication=publication, published_hit=at_platform, platform_assignment_id="A", platform_worker_id="W",
+        status="Submitted", submitted_at=timezone.now(),
+    )  # fmt: skip
+    assert submitted() == []
+    Submission.objects.update(assignment=first)
+    assert submitted() == [first]
+    Submission.objects.update(assignment=second)
+    assert submitted() == [second] and factories.wrongly_submitted() == []
+    Submission.objects.update(assignment=None)
+    assert submitted() == []
+    Submission.objects.update(assignment=first)
+    submission.delete()
+    assert submitted() == [] and factories.wrongly_submitted() == []

@@ -55,3 +55,4 @@ def test_a_campaign_comes_through_a_storm(
     assert set(counted.values()) == {1}
     assert campaign_recount(campaign=campaign, at=timezone.now()) == {}
     assert factories.wrongly_booked() == []
+    assert factories.wrongly_submitted() == []
