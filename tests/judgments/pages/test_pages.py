@@ -359,6 +359,8 @@ def test_a_barred_worker_is_told_kindly_and_keeps_their_receipts(campaign: Campa
     assert "$2.00" in text
     for unkind in ("barred", "failed", "excluded", "test"):
         assert unkind not in text.lower()
+    done = words(ask(address("done", links.assignment_token(failed))))
+    assert "In 2 of 2 of them, you chose the other one" in done
     assert send(home + "next/")["Location"] == home
     assert Assignment.objects.count() == 1
 
