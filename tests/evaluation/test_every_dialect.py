@@ -40,13 +40,16 @@ class Files:
         return self.folder / f"{kind}.txt"
 
     def pools(self) -> dict[str, Any]:
-        """Pools, pairs and equal texts, by the command; what it says where it refuses."""
+        """Pools, pairs and equal texts, by the command; what it says where it refuses. What it warns of differs: not
+        every dialect has scores, which may be equal.
+        """
         members, pairs = self.folder / "members.tsv", self.folder / "pairs.tsv"
         written = ("--members", str(members), "--pairs", str(pairs), "--passages", str(self.path("passages")))
         pooled = command("pool", "--depth", "2", "--qrel", "all", *written, *self._runs())
         if pooled.code:
             return {"refused": pooled.err}
-        return {"pool": json.loads(pooled.out), "members": members.read_text(), "pairs": pairs.read_text()}
+        pool = {name: value for name, value in json.loads(pooled.out).items() if name != "warnings"}
+        return {"pool": pool, "members": members.read_text(), "pairs": pairs.read_text()}
 
     def scores(self) -> dict[str, Any]:
         """Scores of every query, by the command; what it says where it refuses."""
