@@ -95,10 +95,7 @@ class Router(SimpleRouter):
 router = Router(use_regex_path=False)
 for prefix, resource in RESOURCES:
     router.register(prefix, resource, resource.__name__.lower())
-routes = [
-    *router.urls,
-    re_path(r"^(?P<rest>[\s\S]*)\Z", Nowhere.as_view(), name="nowhere"),
-]
+routes = [*router.urls, re_path(r"^(?P<rest>[\s\S]*)\Z", Nowhere.as_view(), name="nowhere")]
 urlpatterns = [
     path("account/tokens/", pages.tokens_page, name="tokens"),
     path("account/tokens/<int:pk>/revoke/", pages.token_revoke, name="token_revoke"),

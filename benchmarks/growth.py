@@ -44,11 +44,7 @@ ROWS = (
         "passages",
         "%(runs_passage)s + n, 'p' || lpad(n::text, 9, '0'), 'What passage ' || n || ' says.', %(collection)s",
     ),
-    (
-        "pools_pool (id, campaign_id, query_id)",
-        "queries",
-        "%(pools_pool)s + n, %(campaign)s, %(runs_query)s + n",
-    ),
+    ("pools_pool (id, campaign_id, query_id)", "queries", "%(pools_pool)s + n, %(campaign)s, %(runs_query)s + n"),
     (
         "pools_candidate (id, passage_id, pool_id)",
         "passages",

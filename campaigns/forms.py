@@ -18,15 +18,7 @@ from pools import selectors as pool_selectors
 from pools.forms import VersionChoiceField, check_reading
 from pools.models import Campaign, CampaignTemplate, QrelsVersion
 from pools.practice import read_practice_pairs
-from pools.settings import (
-    MaterialSettings,
-    Part,
-    fields_in,
-    kept_in_templates,
-    names_in,
-    sections_of,
-    settings_of,
-)
+from pools.settings import MaterialSettings, Part, fields_in, kept_in_templates, names_in, sections_of, settings_of
 from pools.wording import EXAMPLE
 from runs.forms import OFFERED
 from runs.models import Collection, Run
@@ -104,10 +96,7 @@ class CampaignForm(SettingsForm):
 
     all_runs = forms.BooleanField(required=False)
     runs = RunChoiceField(
-        queryset=Run.objects.none(),
-        widget=forms.CheckboxSelectMultiple,
-        label=gettext_lazy("Runs"),
-        required=False,
+        queryset=Run.objects.none(), widget=forms.CheckboxSelectMultiple, label=gettext_lazy("Runs"), required=False
     )
     more_runs = forms.CharField(
         label=gettext_lazy("More runs"),
@@ -304,8 +293,4 @@ class TemplateForm(SettingsForm):
     def changes(self) -> dict[str, Any]:
         """What campaigns.templating.template_change takes."""
         data = self.cleaned_data
-        return {
-            "name": data["name"],
-            "values": {name: data[name] for name in KEPT},
-            "consent": data["consent"],
-        }
+        return {"name": data["name"], "values": {name: data[name] for name in KEPT}, "consent": data["consent"]}

@@ -22,9 +22,7 @@ class Start(NamedTuple):
 
 STARTS = {
     "paper": Start(
-        _("As in the paper"),
-        _("The first passage of each run, every two of a query compared once by one person."),
-        {},
+        _("As in the paper"), _("The first passage of each run, every two of a query compared once by one person."), {}
     ),
     "deep": Start(
         _("Deep pools"),

@@ -24,17 +24,8 @@ from pools import selectors as pool_selectors
 from pools import services as pool_services
 from pools.http import campaign_crumbs, campaign_listing, campaign_of
 from pools.models import Campaign, CampaignTemplate
-from runs.forms import (
-    OFFERED,
-)
-from runs.http import (
-    begin,
-    choose_collection,
-    collection_of,
-    first_labs,
-    job_asked_again,
-    jobs_shown,
-)
+from runs.forms import OFFERED
+from runs.http import begin, choose_collection, collection_of, first_labs, job_asked_again, jobs_shown
 from runs.models import Collection, Job
 
 COPIES = 3  # of the newest campaigns that a new one is offered to copy

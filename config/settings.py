@@ -251,11 +251,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CELERY_BROKER_URL = broker_url(REDIS_URL)
 # A job that nobody has acknowledged for that long goes to another worker: longer than any may take.
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "socket_timeout": 5.0,
-    "socket_connect_timeout": 5.0,
-    "visibility_timeout": 2 * 3600,
-}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5.0, "socket_connect_timeout": 5.0, "visibility_timeout": 2 * 3600}
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.2}  # a page may be waiting
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # workers wait for Redis as long as it takes
 CELERY_TASK_ACKS_LATE = True
@@ -374,10 +370,7 @@ BUCKET_OPTIONS = {
     ),
 }
 STORAGES = {
-    "default": {
-        "BACKEND": "storages.backends.s3.S3Storage",
-        "OPTIONS": BUCKET_OPTIONS | {"bucket_name": FILES_BUCKET},
-    }
+    "default": {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": BUCKET_OPTIONS | {"bucket_name": FILES_BUCKET}}
     if FILES_BUCKET
     else {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

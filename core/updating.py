@@ -14,9 +14,5 @@ def json_by_key(values: Mapping[int, Any]) -> Func:
     """
     mapping = Cast(Value({str(key): value for key, value in values.items()}, output_field=JSONField()), JSONField())
     return Func(
-        mapping,
-        Cast("pk", TextField()),
-        template="(%(expressions)s)",
-        arg_joiner=" -> ",
-        output_field=JSONField(),
+        mapping, Cast("pk", TextField()), template="(%(expressions)s)", arg_joiner=" -> ", output_field=JSONField()
     )

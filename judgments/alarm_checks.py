@@ -18,7 +18,7 @@ from tasks.selectors import least_seconds
 
 LATELY = timedelta(days=7)  # for which one is told of a test pair that was set aside
 WATCHED = [
-    *(CampaignAlarm.FAILING, CampaignAlarm.FAST, CampaignAlarm.TESTS, CampaignAlarm.STALLED, CampaignAlarm.NOBODY),
+    *(CampaignAlarm.FAILING, CampaignAlarm.FAST, CampaignAlarm.TESTS, CampaignAlarm.STALLED, CampaignAlarm.NOBODY)
 ]
 LATEST, ENOUGH = 50, 10  # checked assignments of which the share that failed is looked at
 

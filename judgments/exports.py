@@ -305,9 +305,7 @@ def _judged_records(source: Source) -> Iterator[dict[str, Any]]:
     judged = (row for row in _pair_records(source) if row["a_preferred"] or row["b_preferred"] or row.get(TIES))
     while rows := list(islice(judged, LINES)):
         queries, passages = run_selectors.texts_of(
-            campaign.collection,
-            qids={row["query"] for row in rows},
-            pids={row[side] for row in rows for side in "ab"},
+            campaign.collection, qids={row["query"] for row in rows}, pids={row[side] for row in rows for side in "ab"}
         )
         for row in rows:
             query, a, b = row["query"], row["a"], row["b"]

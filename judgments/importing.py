@@ -92,8 +92,7 @@ def judgments_import(
         )
         raise Refused(text % {"name": same.name})
     reuse.refuse_own(
-        collection,
-        Counter(Preference(row.query, *canonical(row.a, row.b), row.preferred) for row in rows),
+        collection, Counter(Preference(row.query, *canonical(row.a, row.b), row.preferred) for row in rows)
     )
     report(_("Storing the judgments"))
     queries, passages = _known(collection, rows, filename)

@@ -18,11 +18,7 @@ class QueryFilter(ListFilter):
     q = search_filter(gettext_lazy("Words of a query, or its id"), method="find")
     judged = choice_filter(
         gettext_lazy("Judged"),
-        [
-            ("waiting", gettext_lazy("pairs left")),
-            ("all", gettext_lazy("all")),
-            ("none", gettext_lazy("not needed")),
-        ],
+        [("waiting", gettext_lazy("pairs left")), ("all", gettext_lazy("all")), ("none", gettext_lazy("not needed"))],
         method="by_judged",
     )
     passages = NumberFilter(label=gettext_lazy("Passages"), method="by_passages", min_value=1)

@@ -82,7 +82,7 @@ class PairReport(models.Model):
                 fields=["assignment", "item"],
                 condition=models.Q(withdrawn_at__isnull=True),
                 name="pair_report_stands_once",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -323,15 +323,11 @@ class StoredFile(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign", "kind", "name"],
-                condition=models.Q(state="current"),
-                name="stored_file_one_current",
+                fields=["campaign", "kind", "name"], condition=models.Q(state="current"), name="stored_file_one_current"
             )
         ]
         # judgments.stored_files.replaced_delete()
-        indexes = [
-            models.Index(fields=["made_at"], condition=~models.Q(state="current"), name="stored_file_to_delete"),
-        ]
+        indexes = [models.Index(fields=["made_at"], condition=~models.Q(state="current"), name="stored_file_to_delete")]
 
     def __str__(self) -> str:
         return self.name

@@ -76,13 +76,7 @@ FROM chosen
 
 
 def judgment_save(
-    *,
-    assignment_id: int,
-    position: int,
-    preferred: str,
-    shown_at: datetime,
-    at: datetime,
-    is_translated: bool = False,
+    *, assignment_id: int, position: int, preferred: str, shown_at: datetime, at: datetime, is_translated: bool = False
 ) -> Saved:
     """Store what the worker prefers on one item. Saying the same again (a double click, a reload) adds nothing.
     A report of the item is withdrawn. `is_translated`: the page said that a browser had translated it.

@@ -181,11 +181,7 @@ def _store_disagreements(campaign: Campaign, splits: dict[int, tuple[int, int]])
 
 
 def _store(
-    model: type[Summarized],
-    key: str,
-    common: dict[str, Any],
-    rows: dict[int, dict[str, Any]],
-    more: Sequence[str] = (),
+    model: type[Summarized], key: str, common: dict[str, Any], rows: dict[int, dict[str, Any]], more: Sequence[str] = ()
 ) -> None:
     """Write down what differs from what is stored. `more`: which fields this model has beside those of all."""
     fields = [*FIELDS, *SHARES, *more]

@@ -44,11 +44,7 @@ def write(*, submission: Submission, part: str, run: RunArtifact, at: datetime) 
     content = packed.getvalue()
     sealed = seal_bytes(content)
     row = Artifact(
-        submission=submission,
-        part=part,
-        size=len(sealed),
-        sha256=hashlib.sha256(content).hexdigest(),
-        made_at=at,
+        submission=submission, part=part, size=len(sealed), sha256=hashlib.sha256(content).hexdigest(), made_at=at
     )
     row.file.save(f"{part}.sealed", ContentFile(sealed), save=False)
     _make_top(row, run)

@@ -305,8 +305,7 @@ class MetadataForm(_CostsForm):
     """Other metadata of a submission."""
 
     kind = forms.ChoiceField(
-        label=gettext_lazy("What changes"),
-        choices=[(kind, MetadataRequest.Kind(kind).label) for kind in FIELDS],
+        label=gettext_lazy("What changes"), choices=[(kind, MetadataRequest.Kind(kind).label) for kind in FIELDS]
     )
     team_words = forms.CharField(label=gettext_lazy("Team"), max_length=300)
     description = forms.CharField(label=gettext_lazy("Description"), max_length=1000)

@@ -9,16 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from core.background import JOB_SECONDS, job
 from core.errors import NotNow
 from core.models import User
-from leaderboards import (
-    boards,
-    evaluating,
-    order_checks,
-    season_checks,
-    spot_checks,
-    submitting,
-    teams,
-    unnamed_files,
-)
+from leaderboards import boards, evaluating, order_checks, season_checks, spot_checks, submitting, teams, unnamed_files
 from leaderboards.models import Season
 
 log = logging.getLogger(__name__)

@@ -147,9 +147,7 @@ class PolicyVersion(models.Model):
     auto_publish = models.BooleanField(default=False)
     promised_days = models.PositiveIntegerField()
     choice_days = models.PositiveSmallIntegerField(
-        default=0,
-        validators=[MaxValueValidator(365)],
-        help_text=_("0: every evaluated run counts."),
+        default=0, validators=[MaxValueValidator(365)], help_text=_("0: every evaluated run counts.")
     )
     alike_threshold = models.DecimalField(
         max_digits=4,
@@ -289,9 +287,7 @@ class Team(ComparedModel):
     merged_into = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="merged")
 
     audit = Audit(
-        Group.BOARDS,
-        insert=_("registered the team %(thing)s"),
-        update=_("changed the team %(thing)s: %(changes)s"),
+        Group.BOARDS, insert=_("registered the team %(thing)s"), update=_("changed the team %(thing)s: %(changes)s")
     )
 
     class Meta:
@@ -423,9 +419,7 @@ class Submission(Retried):
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     audit = Audit(
-        Group.BOARDS,
-        insert=_("submitted the run %(thing)s"),
-        update=_("changed the submission %(thing)s: %(fields)s"),
+        Group.BOARDS, insert=_("submitted the run %(thing)s"), update=_("changed the submission %(thing)s: %(fields)s")
     )
 
     class Meta:
@@ -538,9 +532,7 @@ class Score(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["submission", "part", "measure", "version", "origin"],
-                name="score_once",
-                nulls_distinct=False,
+                fields=["submission", "part", "measure", "version", "origin"], name="score_once", nulls_distinct=False
             )
         ]
 

@@ -40,12 +40,7 @@ def team_found(*, board: Board, organization: str, group: str, contributors: str
         message = _("You have founded %(most)s teams that the organizers have not confirmed yet. Ask them to, first.")
         raise Refused(message % {"most": UNCONFIRMED_OF_ONE})
     team = Team.objects.create(
-        lab=board.lab,
-        organization=organization,
-        group=group,
-        contributors=contributors,
-        created_by=by,
-        created_at=at,
+        lab=board.lab, organization=organization, group=group, contributors=contributors, created_by=by, created_at=at
     )
     TeamMember.objects.create(team=team, user=by, joined_at=at)
     return team

@@ -30,9 +30,7 @@ class MachineJudge(models.Model):
     imported_at = models.DateTimeField()
 
     audit = Audit(
-        Group.DATA,
-        insert=_("imported the machine judge %(thing)s"),
-        delete=_("deleted the machine judge %(thing)s"),
+        Group.DATA, insert=_("imported the machine judge %(thing)s"), delete=_("deleted the machine judge %(thing)s")
     )
 
     class Meta:
@@ -79,9 +77,7 @@ class MachineAsking(Retried):
     )
 
     audit = Audit(
-        Group.DATA,
-        insert=_("had the machine %(thing)s asked"),
-        update=_("asking the machine %(thing)s: %(changes)s"),
+        Group.DATA, insert=_("had the machine %(thing)s asked"), update=_("asking the machine %(thing)s: %(changes)s")
     )
 
     class Meta:

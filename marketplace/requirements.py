@@ -49,11 +49,7 @@ class Action(IntEnum):
 
 
 # The first action that each value of ActionsGuarded prevents; it prevents the later ones too.
-GUARDS = {
-    "DiscoverPreviewAndAccept": Action.DISCOVER,
-    "PreviewAndAccept": Action.PREVIEW,
-    "Accept": Action.ACCEPT,
-}
+GUARDS = {"DiscoverPreviewAndAccept": Action.DISCOVER, "PreviewAndAccept": Action.PREVIEW, "Accept": Action.ACCEPT}
 
 Requirement = Mapping[str, Any]
 # Of a qualification that a worker has. None: the worker has it not. A qualification without a score counts as 0.

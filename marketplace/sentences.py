@@ -33,9 +33,7 @@ def explain_refusal(refused: Refused) -> Explanation:
     """Say to a worker what programs are told in the API's terms."""
     if isinstance(refused, DoesNotExist):
         return Explanation(
-            _("Nothing here"),
-            _("This does not exist, or you cannot see it. It may have been withdrawn."),
-            404,
+            _("Nothing here"), _("This does not exist, or you cannot see it. It may have been withdrawn."), 404
         )
     if isinstance(refused, WrongState):
         return Explanation(

@@ -287,12 +287,7 @@ def _each(name: str, what: str, act: Callable[[Publication], int], chosen: Query
                 "error": alarms.in_words(error),
             }
             alarm_raise(
-                of=publication,
-                kind=PlatformAlarm.JOB,
-                about=name,
-                text=text,
-                at=timezone.now(),
-                retried=not expected,
+                of=publication, kind=PlatformAlarm.JOB, about=name, text=text, at=timezone.now(), retried=not expected
             )
         else:
             alarm_settle(of=publication, kind=PlatformAlarm.JOB, about=name, at=timezone.now())

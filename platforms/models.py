@@ -603,14 +603,7 @@ class Operation(models.Model):
     result = models.JSONField(default=dict)
     error = models.TextField(blank=True)
 
-    tallies = [
-        rows_counted(
-            "calls",
-            "platforms_operation",
-            "state",
-            where=_OF_PUBLICATION,
-        )
-    ]
+    tallies = [rows_counted("calls", "platforms_operation", "state", where=_OF_PUBLICATION)]
 
     class Meta:
         constraints = [

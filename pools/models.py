@@ -471,8 +471,7 @@ class QrelsVersion(models.Model):
         help_text=_("Pairs that a person decided, since their judgments disagreed, of the queries that it settles."),
     )
     expected_wrong = models.FloatField(
-        null=True,
-        help_text=_("How many of the replaced answers are expected to be the better ones, by all judgments."),
+        null=True, help_text=_("How many of the replaced answers are expected to be the better ones, by all judgments.")
     )
     qrels = models.PositiveIntegerField(help_text=_("Lines of its qrels file."))
     sha256 = models.CharField(max_length=64, help_text=_("Of its qrels file in TREC format."))

@@ -23,9 +23,7 @@ from evaluation.errors import BadInput
 from evaluation.files.preferences import TIE, Preference, numbered_preferences
 from evaluation.files.textfiles import quote_value
 from evaluation.judging.designs import designs_that
-from evaluation.judging.pooling import (
-    canonical,
-)
+from evaluation.judging.pooling import canonical
 from pools import reuse
 from pools.models import Campaign
 from runs import selectors as run_selectors

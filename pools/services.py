@@ -25,13 +25,8 @@ from evaluation.files.preferences import Pair as IdPair
 from evaluation.files.qrels import Entry, Qrels
 from evaluation.judging.designs import DESIGNS
 from evaluation.judging.designs.base import Material
-from evaluation.judging.equal_texts import (
-    Alike,
-    nearly_equal,
-)
-from evaluation.judging.pooling import (
-    pool_sizes,
-)
+from evaluation.judging.equal_texts import Alike, nearly_equal
+from evaluation.judging.pooling import pool_sizes
 from evaluation.judging.settling import learn_from
 from pools import reuse
 from pools import selectors as pool_selectors

@@ -22,16 +22,8 @@ from pools.models import Campaign
 from runs import lists as run_lists
 from runs import selectors as run_selectors
 from runs.census import census_sentences
-from runs.forms import (
-    PreferencesForm,
-)
-from runs.http import (
-    ImportPage,
-    collection_of,
-    import_file,
-    jobs_shown,
-    run_of,
-)
+from runs.forms import PreferencesForm
+from runs.http import ImportPage, collection_of, import_file, jobs_shown, run_of
 from runs.models import Collection, Job
 
 VERSIONS = 10  # of the preference qrels, on a collection's page

@@ -11,15 +11,7 @@ from django.utils.translation import gettext as _
 from core.errors import BadRequest, NotNow, NotYours
 from core.models import User
 from judgments import selectors as judgment_selectors
-from judgments.models import (
-    Acceptance,
-    Adjudication,
-    Disagreement,
-    PairReport,
-    Reuse,
-    ReusedJudgment,
-    WorkerNote,
-)
+from judgments.models import Acceptance, Adjudication, Disagreement, PairReport, Reuse, ReusedJudgment, WorkerNote
 from judgments.selectors import JudgmentRow
 from pools import services as pool_services
 from pools.models import Campaign, Pair

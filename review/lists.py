@@ -76,9 +76,7 @@ class BarredFilter(ListFilter):
     """Workers by whether they are barred."""
 
     barred = choice_filter(
-        gettext_lazy("Status"),
-        [("yes", gettext_lazy("barred")), ("no", gettext_lazy("not barred"))],
-        method="by_bar",
+        gettext_lazy("Status"), [("yes", gettext_lazy("barred")), ("no", gettext_lazy("not barred"))], method="by_bar"
     )
 
     def by_bar(self, workers: QuerySet[Worker], _name: str, value: str) -> QuerySet[Worker]:

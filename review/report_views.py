@@ -62,12 +62,7 @@ def reports(request: Request, pk: int) -> HttpResponseBase:
         "tests": tests,
         "test_rows": reported.reported_test_rows(campaign, list(tests.page), most=reported.MOST_REPORTS),
         "notes": Listing(
-            request,
-            notes,
-            narrow=review_lists.NoteFilter,
-            key="notes",
-            size=SHOWN,
-            columns=review_lists.NOTE_COLUMNS,
+            request, notes, narrow=review_lists.NoteFilter, key="notes", size=SHOWN, columns=review_lists.NOTE_COLUMNS
         ),
         "lang": campaign.collection.language,
     }

@@ -74,14 +74,7 @@ def run_ask(
 
 
 def collection_ask(
-    *,
-    lab: Lab,
-    name: str,
-    language: str | None,
-    keep: str,
-    files: Mapping[str, Sent],
-    by: User | None,
-    at: datetime,
+    *, lab: Lab, name: str, language: str | None, keep: str, files: Mapping[str, Sent], by: User | None, at: datetime
 ) -> Job:
     """Store files of a collection by their part, and ask for them to be imported, into a new one if need be."""
     collection = Collection.objects.filter(lab=lab, name=name).first()
@@ -217,11 +210,7 @@ def _attempt(job: Job, report: Report) -> None:
 
 def _complaints(check: RunCheck) -> dict[str, Any]:
     """The errors of a run by line, as they are stored."""
-    return {
-        "errors": [list(line) for line in check.errors],
-        "count": check.error_count,
-        "stopped": check.stopped,
-    }
+    return {"errors": [list(line) for line in check.errors], "count": check.error_count, "stopped": check.stopped}
 
 
 def _end(job: Job, state: Job.State, error: str = "") -> None:
@@ -337,10 +326,7 @@ def _read(job: Job, upload: Upload, collection: Collection, report: Report) -> d
     return {"queries": imported.queries, "qrels": imported.qrels, "passages": imported.passages}
 
 
-_DO: dict[Job.Kind, Callable[[Job, Report], str | None]] = {
-    Job.Kind.RUN: _do_run,
-    Job.Kind.COLLECTION: _do_collection,
-}
+_DO: dict[Job.Kind, Callable[[Job, Report], str | None]] = {Job.Kind.RUN: _do_run, Job.Kind.COLLECTION: _do_collection}
 
 
 def register(kind: Job.Kind, do: Callable[[Job, Report], str | None]) -> None:

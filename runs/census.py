@@ -95,11 +95,7 @@ def _order(census: Mapping[str, Any]) -> Iterable[Sentence]:
                 "highest score: %(top)s.",
                 ties,
             )
-            % {
-                "hits": _n(census["tied_hits"]),
-                "queries": _n(ties),
-                "top": _n(census["queries_with_top_tie"]),
-            },
+            % {"hits": _n(census["tied_hits"]), "queries": _n(ties), "top": _n(census["queries_with_top_tie"])},
             look=census["queries_with_top_tie"] > 0,
         )
     else:

@@ -160,10 +160,7 @@ class DatasetForm(forms.Form):
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "none"}),
     )
     name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=100,
-        required=False,
-        help_text=gettext_lazy("Leave empty to use the id."),
+        label=gettext_lazy("Name"), max_length=100, required=False, help_text=gettext_lazy("Leave empty to use the id.")
     )
     passages = forms.BooleanField(
         label=gettext_lazy("Fetch the passages in the qrels"),

@@ -101,9 +101,7 @@ class Passage(models.Model):
             ),
             # runs.services.twins_store(): the passages of a collection that have a candidate's text
             models.Index(
-                fields=["text_key", "collection"],
-                condition=models.Q(text_key__isnull=False),
-                name="passage_by_text",
+                fields=["text_key", "collection"], condition=models.Q(text_key__isnull=False), name="passage_by_text"
             ),
         ]
 
@@ -320,9 +318,7 @@ class Job(Retried):
 
     class Meta:
         # runs.background.jobs_waiting()
-        indexes = [
-            models.Index(fields=["id"], condition=models.Q(state="waiting"), name="job_waiting"),
-        ]
+        indexes = [models.Index(fields=["id"], condition=models.Q(state="waiting"), name="job_waiting")]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.name}"

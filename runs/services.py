@@ -31,9 +31,7 @@ from evaluation.files.qrels import Entry, Qrels, read_qrels
 from evaluation.files.runs import RunCheck, check_run
 from evaluation.files.textfiles import Source, name_of
 from evaluation.files.texts import Lengths, read_passages, read_queries
-from evaluation.judging.equal_texts import (
-    text_key,
-)
+from evaluation.judging.equal_texts import text_key
 from evaluation.statistics.ranks import ranks_of
 from runs import selectors as run_selectors
 from runs.changes import collection_changed, release_changed, runs_changed, texts_stored

@@ -24,11 +24,7 @@ from runs import background, sending
 from runs import lists as run_lists
 from runs import selectors as run_selectors
 from runs import services as run_services
-from runs.forms import (
-    OutsideScoresForm,
-    RunModelsForm,
-    RunUploadForm,
-)
+from runs.forms import OutsideScoresForm, RunModelsForm, RunUploadForm
 from runs.http import (
     added_in_words,
     begin,
@@ -133,11 +129,7 @@ def runs(request: Request) -> HttpResponseBase:
     runs = run_selectors.runs_of(request.user)
     context = {
         "listing": Listing(
-            request,
-            runs,
-            sorts=run_lists.RUN_SORTS,
-            narrow=run_lists.RunFilter,
-            columns=run_lists.RUN_COLUMNS,
+            request, runs, sorts=run_lists.RUN_SORTS, narrow=run_lists.RunFilter, columns=run_lists.RUN_COLUMNS
         ),
         "jobs": jobs_shown(request, kind=Job.Kind.RUN),
     }

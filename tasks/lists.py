@@ -11,8 +11,7 @@ class ReviewedFilter(ListFilter):
 
     question = search_filter(gettext_lazy("Question"))
     state = choice_filter(
-        gettext_lazy("Decision"),
-        [choice for choice in TestPair.State.choices if choice[0] != TestPair.State.SUGGESTED],
+        gettext_lazy("Decision"), [choice for choice in TestPair.State.choices if choice[0] != TestPair.State.SUGGESTED]
     )
 
 

@@ -343,10 +343,7 @@ def campaign_pack(*, campaign_id: int, report: Report | None = None) -> bool:
         campaign.save(update_fields=["state"])
         text = _("The campaign could not be packed and is a draft again. %(why)s Then start it again.")
         alarms.alarm_raise(
-            of=campaign,
-            kind=CampaignAlarm.PACKING,
-            text=text % {"why": " ".join(obstacles)},
-            at=timezone.now(),
+            of=campaign, kind=CampaignAlarm.PACKING, text=text % {"why": " ".join(obstacles)}, at=timezone.now()
         )
         return False
     report(_("Looking for pairs that have been judged before"))

@@ -73,12 +73,7 @@ class World:
 
     def mark(self) -> None:
         payments_mark(
-            campaign=self.campaign,
-            chosen=None,
-            expected=Decimal(0),
-            by=self.user,
-            at=self.at,
-            paid_on=self.at.date(),
+            campaign=self.campaign, chosen=None, expected=Decimal(0), by=self.user, at=self.at, paid_on=self.at.date()
         )
 
     def finish(self) -> None:

@@ -43,15 +43,7 @@ from judgments.models import (
     WorkerSummary,
 )
 from machines.models import MachineJudge
-from platforms.models import (
-    Message,
-    Operation,
-    Payment,
-    Publication,
-    PublishedHit,
-    Submission,
-    TermsVersion,
-)
+from platforms.models import Message, Operation, Payment, Publication, PublishedHit, Submission, TermsVersion
 from pools.models import AlikePair, Campaign, CampaignTemplate, Candidate, Pair, Pool, QrelsVersion, Twin, VersionQuery
 from protection.erasing import KEPT_NAMED
 from protection.models import RetentionResult

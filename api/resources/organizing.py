@@ -35,16 +35,7 @@ from leaderboards import (
 )
 from leaderboards.boards import NUMBERS
 from leaderboards.importing import board_import
-from leaderboards.models import (
-    Board,
-    MetadataRequest,
-    Season,
-    SeasonFile,
-    Team,
-    TeamInvitation,
-    Upkeep,
-    UpkeepRound,
-)
+from leaderboards.models import Board, MetadataRequest, Season, SeasonFile, Team, TeamInvitation, Upkeep, UpkeepRound
 from leaderboards.public import versions
 from leaderboards.upkeep import rounds
 from leaderboards.upkeep.forms import FIELDS

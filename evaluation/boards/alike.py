@@ -70,11 +70,7 @@ def near_duplicates(
 
 
 def explaining_fusion(
-    run: RunArtifact,
-    others: Mapping[str, RunArtifact],
-    *,
-    threshold: float = FUSION_THRESHOLD,
-    order: Order = "rank",
+    run: RunArtifact, others: Mapping[str, RunArtifact], *, threshold: float = FUSION_THRESHOLD, order: Order = "rank"
 ) -> Fusion | None:
     """A simple fusion of two to four entries that a run is like by at least the threshold, and more than each of them.
 

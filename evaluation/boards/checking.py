@@ -193,11 +193,7 @@ class MetadataCheck:
 
 
 def check_metadata(
-    content: bytes,
-    *,
-    types: Collection[str] = TYPES,
-    arrived: date | None = None,
-    embargo_months: int = EMBARGO_MONTHS,
+    content: bytes, *, types: Collection[str] = TYPES, arrived: date | None = None, embargo_months: int = EMBARGO_MONTHS
 ) -> MetadataCheck:
     """Read metadata.json, with all errors by line. `//` comments are taken.
 

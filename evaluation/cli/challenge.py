@@ -27,13 +27,7 @@ from evaluation.files.artifact import ORDERS, RunArtifact
 from evaluation.files.preferences import Pair, read_pairs, read_preferences
 from evaluation.files.qrels import POLICIES, read_qrels
 from evaluation.files.textfiles import counted
-from evaluation.judging.challengers import (
-    OUTCOMES,
-    Challenge,
-    challenge_pairs,
-    find_challengers,
-    settle_challenges,
-)
+from evaluation.judging.challengers import OUTCOMES, Challenge, challenge_pairs, find_challengers, settle_challenges
 from evaluation.judging.pooling import all_pairs, pool_queries
 
 Answers = dict[str, tuple[str, ...]]

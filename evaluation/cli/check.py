@@ -7,14 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from evaluation.cli.common import (
-    BAD,
-    OK,
-    add_command,
-    add_without_query,
-    print_json,
-    with_names,
-)
+from evaluation.cli.common import BAD, OK, add_command, add_without_query, print_json, with_names
 from evaluation.errors import BadInput
 from evaluation.files.metadata import flatten
 from evaluation.files.notes import Note

@@ -38,14 +38,7 @@ from evaluation.files.about_runs import read_groups, read_run_pairs
 from evaluation.files.qrels import Qrels
 from evaluation.files.textfiles import counted
 from evaluation.measures.named import Measure
-from evaluation.statistics.comparing import (
-    RANK_BYS,
-    Compared,
-    Comparison,
-    Match,
-    choose_matches,
-    compare,
-)
+from evaluation.statistics.comparing import RANK_BYS, Compared, Comparison, Match, choose_matches, compare
 from evaluation.statistics.measured import Measured, PairTest, measured, pair_tests, significant_tests
 from evaluation.statistics.ranks import Ranks, ranks_of
 from evaluation.statistics.resampling import Interval

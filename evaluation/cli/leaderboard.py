@@ -282,10 +282,7 @@ def _contributions(
 
 
 def _tell_uncommon(original: Qrels, preference: Qrels, options: argparse.Namespace) -> None:
-    for first, other, path in (
-        (original, preference, options.qrels),
-        (preference, original, options.preference_qrels),
-    ):
+    for first, other, path in ((original, preference, options.qrels), (preference, original, options.preference_qrels)):
         missing = len(set(first.queries).difference(other.queries))
         if missing:
             warn(f"{counted(missing, 'query', 'queries')} of {path} left out: not in the other qrels.")

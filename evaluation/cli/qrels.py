@@ -8,15 +8,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from evaluation.cli.common import (
-    OK,
-    POOLS_HELP,
-    add_command,
-    read_pools,
-    read_texts,
-    tell,
-    with_names,
-)
+from evaluation.cli.common import OK, POOLS_HELP, add_command, read_pools, read_texts, tell, with_names
 from evaluation.errors import BadInput, UnknownPassage
 from evaluation.files.textfiles import counted
 from evaluation.files.texts import read_passages

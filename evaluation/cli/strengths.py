@@ -53,11 +53,7 @@ def _strengths(options: argparse.Namespace) -> int:
         warn(f"Queries with groups of passages that were never compared, not even through others: {names}.")
     if options.json:
         rows = [
-            {
-                "query": query,
-                "groups": passages[-1].group,
-                "passages": [strength._asdict() for strength in passages],
-            }
+            {"query": query, "groups": passages[-1].group, "passages": [strength._asdict() for strength in passages]}
             for query, passages in strengths.items()
         ]
         print_json({"tie": options.tie, "penalty": options.penalty, "queries": rows})

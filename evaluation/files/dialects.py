@@ -103,10 +103,7 @@ _KINDS = (
         "queries",
         "queries have",
         "an id (id, _id, qid, query_id) and a text (text, query)",
-        (
-            Role("id", "id", _ID),
-            Role("text", "text", ("text", "query", "question", "contents", "title", "topic")),
-        ),
+        (Role("id", "id", _ID), Role("text", "text", ("text", "query", "question", "contents", "title", "topic"))),
         (("id", "text"),),
         is_text=True,
     ),

@@ -8,15 +8,7 @@ from typing import NamedTuple
 from evaluation.files.dialects import KINDS
 from evaluation.files.kinds import Mistyped
 from evaluation.files.tables import Table, open_table
-from evaluation.files.textfiles import (
-    COLUMN_LIMITS,
-    Source,
-    TextFile,
-    columns,
-    name_of,
-    quote_value,
-    rereadable,
-)
+from evaluation.files.textfiles import COLUMN_LIMITS, Source, TextFile, columns, name_of, quote_value, rereadable
 
 TIE = "="
 TIED = {TIE: "a tie"}

@@ -196,11 +196,7 @@ def _best_chances(
 
 
 def _mean(
-    size: int,
-    counts: Integers,
-    weights: tuple[tuple[Hypothesis, float], ...],
-    rivals: Integers | None,
-    seed: int,
+    size: int, counts: Integers, weights: tuple[tuple[Hypothesis, float], ...], rivals: Integers | None, seed: int
 ) -> tuple[Floats, Floats]:
     best = np.full((len(counts), size), 1 / size)
     better = np.full(len(counts), 0.5)

@@ -77,21 +77,11 @@ class ChampionCheck:
             }
             for name, part in (("a", self.a), ("b", self.b))
         }
-        return {
-            **categories,
-            "unjudged": self.unjudged,
-            "slices": list(self.slices()),
-            "crowd_error": self.crowd_error,
-        }
+        return {**categories, "unjudged": self.unjudged, "slices": list(self.slices()), "crowd_error": self.crowd_error}
 
 
 def champion_outcomes(
-    tops: Tops,
-    qrels: Qrels,
-    preferences: Iterable[Preference],
-    *,
-    min_grade: int = 1,
-    choice: ChampionQrel = "first",
+    tops: Tops, qrels: Qrels, preferences: Iterable[Preference], *, min_grade: int = 1, choice: ChampionQrel = "first"
 ) -> ChampionCheck:
     """What the judgments say about the pairs of `champion_pairs`; the majority decides where there are several."""
     votes: dict[tuple[str, str, str], dict[str | None, int]] = defaultdict(lambda: defaultdict(int))

@@ -95,8 +95,7 @@ def reliabilities(judgments: Iterable[Cast], *, believed: tuple[float, float] = 
     right, answers = _dawid_skene(votes, believed), _mace(votes).share
     return {
         name: Reliability(
-            int(judged[at]),
-            *(round(float(value), 6) for value in (agreed[at] / compared[at], right[at], answers[at])),
+            int(judged[at]), *(round(float(value), 6) for value in (agreed[at] / compared[at], right[at], answers[at]))
         )
         if judged[at]
         else Reliability(0, None, None, None)

@@ -63,11 +63,7 @@ def bootstrap_intervals(
 
 
 def bootstrap_intervals_of(
-    values: Floats,
-    *,
-    seed: int = 0,
-    draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
+    values: Floats, *, seed: int = 0, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> list[Interval]:
     """The same of scores [runs x queries]."""
     n = values.shape[1]

@@ -512,13 +512,7 @@ def _end(
         challenger.dollars += share
     Challenger.objects.bulk_update(challengers, ["outcome", "settled_at", "dollars"], batch_size=1000)
     UpkeepRound.objects.filter(pk=round.pk).update(
-        state=State.DONE,
-        spent=spent,
-        version=version,
-        ended_at=at,
-        obstacle="",
-        nobody_qualifies=False,
-        retry_at=None,
+        state=State.DONE, spent=spent, version=version, ended_at=at, obstacle="", nobody_qualifies=False, retry_at=None
     )
 
 

@@ -27,10 +27,7 @@ from marketplace.services.limits import api_rate_exceeded
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 # Scripts of any origin may call and read: what proves a caller is the signature, and no cookie is looked at.
-CROSS_ORIGIN = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "x-amzn-RequestId, Date",
-}
+CROSS_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "x-amzn-RequestId, Date"}
 PREFLIGHT = CROSS_ORIGIN | {
     "Access-Control-Allow-Methods": "POST",
     "Access-Control-Allow-Headers": (

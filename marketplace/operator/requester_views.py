@@ -16,13 +16,7 @@ from django.utils.translation import ngettext
 
 from marketplace.errors import AlreadyDone, Refused, WrongState
 from marketplace.models import Account, AuditEvent
-from marketplace.operator.forms import (
-    AnswerForm,
-    DepositForm,
-    KeyForm,
-    ReasonForm,
-    RequesterForm,
-)
+from marketplace.operator.forms import AnswerForm, DepositForm, KeyForm, ReasonForm, RequesterForm
 from marketplace.operator.pages import as_code, for_operator, show_operator_form, show_operator_page
 from marketplace.pages import paginate, read_query, see_other
 from marketplace.selectors import requesters as requester_selectors

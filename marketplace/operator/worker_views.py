@@ -12,13 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from marketplace.models import Account, AuditEvent, DailyRun, Worker
-from marketplace.operator.forms import (
-    InvitationForm,
-    MoveForm,
-    PasswordForm,
-    ReasonForm,
-    StatusForm,
-)
+from marketplace.operator.forms import InvitationForm, MoveForm, PasswordForm, ReasonForm, StatusForm
 from marketplace.operator.pages import as_code, for_operator, show_operator_form, show_operator_page
 from marketplace.pages import paginate, read_query, see_other
 from marketplace.requirements import LOCALE, Place

@@ -6,14 +6,7 @@ from django.db.models import Exists, Func, JSONField, OuterRef, Q, QuerySet
 from django.db.models import Value as Literal
 
 from marketplace.errors import WrongState
-from marketplace.models import (
-    HitType,
-    Qualification,
-    QualificationRequest,
-    QualificationType,
-    Requester,
-    Worker,
-)
+from marketplace.models import HitType, Qualification, QualificationRequest, QualificationType, Requester, Worker
 from marketplace.requirements import SYSTEM, Requirement
 from marketplace.selectors.lookups import get_or_refuse, qualification_type_of, worker_of
 

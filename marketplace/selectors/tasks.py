@@ -8,14 +8,7 @@ from django.db.models.functions import Coalesce
 
 from marketplace import clock
 from marketplace.errors import DoesNotExist, NotAllowed
-from marketplace.models import (
-    LIVE_STATES,
-    Assignment,
-    Hit,
-    HitType,
-    Worker,
-    WorkerBlock,
-)
+from marketplace.models import LIVE_STATES, Assignment, Hit, HitType, Worker, WorkerBlock
 from marketplace.questions import Question, question_read
 from marketplace.requirements import Action, Requirement, unmet
 from marketplace.selectors.lookups import get_or_refuse
@@ -148,9 +141,7 @@ def hit_preview(worker: Worker, hit_id: str) -> Preview:
     if unmet_by(worker, hit.hit_type.requirements, Action.PREVIEW):
         raise NotAllowed("You do not have the qualifications required to preview this HIT.")
     return Preview(
-        hit=hit,
-        question=question_of(hit),
-        missing=unmet_by(worker, hit.hit_type.requirements, Action.ACCEPT),
+        hit=hit, question=question_of(hit), missing=unmet_by(worker, hit.hit_type.requirements, Action.ACCEPT)
     )
 
 

@@ -8,14 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from marketplace import clock, ids
-from marketplace.errors import (
-    DoesNotExist,
-    InvalidValue,
-    NotAllowed,
-    NothingLeft,
-    TooLate,
-    WrongState,
-)
+from marketplace.errors import DoesNotExist, InvalidValue, NotAllowed, NothingLeft, TooLate, WrongState
 from marketplace.models import (
     LIVE_STATES,
     Assignment,

@@ -82,9 +82,7 @@ def forget() -> dict[str, Any]:
     erased, unerased = workers_erase_idle(days=days) if days else (0, [])
     report = {
         "sessions": _delete(Session.objects.filter(expire_date__lt=timezone.now())),
-        "notifications": _delete(
-            Notification.objects.filter(next_try_at=None, made_at__lt=at - NOTIFICATIONS_KEPT),
-        ),
+        "notifications": _delete(Notification.objects.filter(next_try_at=None, made_at__lt=at - NOTIFICATIONS_KEPT)),
         "api_calls": _delete(ApiCall.objects.filter(at__lt=at - CALLS_KEPT)),
         "workers": erased,
         "days": days,

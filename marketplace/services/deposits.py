@@ -26,10 +26,7 @@ def deposit_request(*, requester: Requester, amount: Decimal, reason: str) -> De
     if not Decimal("0.01") <= amount <= LARGEST_DEPOSIT or amount != amount.quantize(Decimal("0.01")):
         raise InvalidValue(f"Ask for an amount in whole cents, up to ${LARGEST_DEPOSIT:,}.")
     request, _ = DepositRequest.objects.update_or_create(
-        requester=requester,
-        reason=reason,
-        closed_at=None,
-        defaults={"amount": amount, "asked_at": clock.now()},
+        requester=requester, reason=reason, closed_at=None, defaults={"amount": amount, "asked_at": clock.now()}
     )
     return request
 

@@ -52,11 +52,7 @@ def key_issue(*, requester: Requester, label: str = "") -> IssuedKey:
     """A new key for a requester, beside those it has."""
     secret = _new_secret()
     key = AccessKey.objects.create(
-        key_id=ids.access_key_id(),
-        sealed_secret=seal(secret),
-        requester=requester,
-        label=label,
-        created_at=clock.now(),
+        key_id=ids.access_key_id(), sealed_secret=seal(secret), requester=requester, label=label, created_at=clock.now()
     )
     return IssuedKey(key.key_id, secret)
 

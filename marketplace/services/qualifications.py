@@ -207,12 +207,7 @@ def _grant(qualification_type: QualificationType, worker: Worker, value: int | N
     qualification, _ = Qualification.objects.update_or_create(
         qualification_type=qualification_type,
         worker=worker,
-        defaults={
-            "value": value,
-            "status": Qualification.Status.GRANTED,
-            "granted_at": clock.now(),
-            "reason": "",
-        },
+        defaults={"value": value, "status": Qualification.Status.GRANTED, "granted_at": clock.now(), "reason": ""},
     )
     return qualification
 

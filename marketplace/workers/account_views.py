@@ -160,10 +160,7 @@ def account_closing(request: HttpRequest, worker: Worker) -> HttpResponse:
     context = {
         "title": _("Close your account"),
         "heading": _("Close your account?"),
-        "about": [
-            text,
-            _("To open it again, or to have your data erased, ask the people who run this marketplace."),
-        ],
+        "about": [text, _("To open it again, or to have your data erased, ask the people who run this marketplace.")],
         "is_grave": True,
         "button": _("Close the account"),
         "back": (_("Keep it"), reverse("workers:account")),

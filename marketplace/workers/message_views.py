@@ -12,12 +12,7 @@ from marketplace.models import Message, Worker
 from marketplace.pages import paginate, read_query, see_other, show_page
 from marketplace.selectors.messages import hit_to_ask_about, message_of, messages_of
 from marketplace.services.limits import MESSAGE, limit_exceeded
-from marketplace.services.messages import (
-    message_answer_by_worker,
-    message_read,
-    requester_contact,
-    subject_of_answer,
-)
+from marketplace.services.messages import message_answer_by_worker, message_read, requester_contact, subject_of_answer
 from marketplace.workers.forms import MessageForm
 from marketplace.workers.pages import for_worker, show_too_many
 

@@ -86,11 +86,7 @@ def publication_publish(
         text = _("The account at the platform has %(balance)s, but the campaign may cost %(bill)s. %(who)s")
         raise Refused(
             phrase(publication, text)
-            % {
-                "balance": campaign.money(balance),
-                "bill": campaign.money(owed),
-                "who": adapter.who_adds_money(),
-            }
+            % {"balance": campaign.money(balance), "bill": campaign.money(owed), "who": adapter.who_adds_money()}
         )
     nobody_refuse(publication, although_nobody_qualifies)
     with transaction.atomic():

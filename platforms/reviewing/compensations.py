@@ -49,11 +49,7 @@ def compensations_find(*, publication: Publication, at: datetime) -> int:
         text = _("Assignment %(id)d was done here but not submitted at the platform. Offer a compensation.")
         text = phrase(publication, text)
         alarm_raise(
-            of=publication,
-            kind=PlatformAlarm.COMPENSATION,
-            about=assignment,
-            text=text % {"id": assignment.pk},
-            at=at,
+            of=publication, kind=PlatformAlarm.COMPENSATION, about=assignment, text=text % {"id": assignment.pk}, at=at
         )
     return planned
 

@@ -119,10 +119,7 @@ def challengers_table(part: Challengers) -> Table:
     ]
     names = outcome_names()
     rows = [
-        [
-            *(row.qid, row.passage, names[row.outcome], " ".join(row.before), " ".join(row.best)),
-            ", ".join(row.runs),
-        ]
+        [*(row.qid, row.passage, names[row.outcome], " ".join(row.before), " ".join(row.best)), ", ".join(row.runs)]
         for row in part.rows
     ]
     about = _(

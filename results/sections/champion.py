@@ -134,10 +134,7 @@ def split_table(champion: Champion) -> Table | None:
 
 
 def _categories() -> tuple[tuple[str, str], ...]:
-    return (
-        ("a", _("A: the qrel is first")),
-        ("b", _("B: another is first")),
-    )
+    return (("a", _("A: the qrel is first")), ("b", _("B: another is first")))
 
 
 def outcome_table(champion: Champion) -> Table:

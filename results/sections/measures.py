@@ -187,10 +187,7 @@ def tests_table(part: Measures) -> Table | None:
     more = _(
         "p-values are raw; significant is a signed-rank test below %(alpha)s over the number of neighbours by "
         "that measure (%(correction)s)."
-    ) % {
-        "alpha": f"{part.alpha:g}",
-        "correction": correction_name(part.correction),
-    }
+    ) % {"alpha": f"{part.alpha:g}", "correction": correction_name(part.correction)}
     title = _("Neighbours by other measures")
     return Table("measure-tests", title, about, columns, rows, per_run=("upper", "lower"), about_more=more)
 

@@ -264,12 +264,7 @@ def public_key(store: Store) -> dict[str, Any]:
 
 
 def _act(
-    store: Store,
-    submission: Row,
-    study: Row,
-    entry: dict[str, Any] | None,
-    data: dict[str, Any] | None,
-    event: str,
+    store: Store, submission: Row, study: Row, entry: dict[str, Any] | None, data: dict[str, Any] | None, event: str
 ) -> None:
     """Do what a code says: nothing but waiting for review where it is unknown."""
     actions = {action["action"]: action for action in entry["actions"]} if entry else {}

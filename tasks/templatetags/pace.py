@@ -14,8 +14,4 @@ register = template.Library()
 @register.inclusion_tag("tasks/parts.html#pace")
 def pay_an_hour(campaign: Campaign, limit: timedelta | None = None) -> dict[str, Any]:
     """The expected time of a task and what it pays an hour, with a warning where that is little."""
-    return {
-        "pace": expected_pace(campaign, limit),
-        "campaign": campaign,
-        "floor_not_held": floor_not_held(campaign),
-    }
+    return {"pace": expected_pace(campaign, limit), "campaign": campaign, "floor_not_held": floor_not_held(campaign)}

@@ -183,10 +183,7 @@ def test_every_error_is_a_problem(program: Program, campaign: Campaign, monkeypa
     assert_problem(program.get(f"campaigns/{10**30}/"), 404)
     assert_problem(program.delete("campaigns/"), 405)
     broken = program.client.post(
-        "/api/v1/campaigns/",
-        "{",
-        content_type="application/json",
-        headers={"Authorization": f"Bearer {program.text}"},
+        "/api/v1/campaigns/", "{", content_type="application/json", headers={"Authorization": f"Bearer {program.text}"}
     )
     assert_problem(broken, 400, says="JSON")
     text = program.client.post(

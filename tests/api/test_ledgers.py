@@ -20,13 +20,7 @@ from pools.models import Campaign
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
 from tests.marketplace.server import Requester, Worker
-from tests.platforms.conftest import (  # noqa: F401
-    marketplace,
-    publication,
-    published,
-    requester,
-    wanda,
-)
+from tests.platforms.conftest import marketplace, publication, published, requester, wanda  # noqa: F401
 from tests.platforms.platforms import Clock, drain, published_hit_of, work
 
 pytestmark = pytest.mark.django_db

@@ -159,19 +159,13 @@ def test_the_workers_of_a_campaign_are_erased_and_their_judgments_stay(
 
 
 def test_what_cannot_be_asked_for_is_no_promise_and_can_be_sent_again(
-    campaign: Campaign,
-    admin: Program,
-    monkeypatch: pytest.MonkeyPatch,
-    django_capture_on_commit_callbacks: Any,
+    campaign: Campaign, admin: Program, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     def away(*_arguments: object) -> None:
         raise OperationalError("Redis is away")
 
     monkeypatch.setattr(protection_jobs.make_bundle, "delay", away)
-    with (
-        pytest.raises(Exception, match="cannot be asked for now"),
-        django_capture_on_commit_callbacks(execute=True),
-    ):
+    with pytest.raises(Exception, match="cannot be asked for now"), django_capture_on_commit_callbacks(execute=True):
         admin.post(f"campaigns/{campaign.pk}/bundle/", Idempotency_Key="once")
     assert not StoredAnswer.objects.exists()
 

@@ -10,12 +10,7 @@ from platforms.terms import publication_write
 from pools.models import Campaign
 from tests.api.conftest import Program
 from tests.api.test_frame import assert_problem
-from tests.platforms.conftest import (  # noqa: F401
-    marketplace,
-    publication,
-    published,
-    requester,
-)
+from tests.platforms.conftest import marketplace, publication, published, requester  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 

@@ -82,15 +82,7 @@ def test_mephisto_does_all_but_its_compensation_hit(environment: dict[str, str],
 def test_dallingers_own_tests_pass(marketplace: Marketplace, environment: dict[str, str], tmp_path: Path) -> None:
     source = fetch.source("dallinger")
     skipped = [f"--deselect=tests/test_mturk.py::{name}" for name in DALLINGER_NOT]
-    options = (
-        "-q",
-        "-c",
-        os.devnull,
-        "--rootdir",
-        str(source),
-        "--noconftest",
-        "--import-mode=importlib",
-    )
+    options = ("-q", "-c", os.devnull, "--rootdir", str(source), "--noconftest", "--import-mode=importlib")
     plugins = ("-p", "dallinger_plugin", "-p", "no:cacheprovider", "-p", "no:django", "-p", "no:xdist")
     chosen = (str(source / "tests" / "test_mturk.py"), *skipped, "--mturkfull", "--runslow", "-W", "ignore")
     done = subprocess.run(

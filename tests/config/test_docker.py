@@ -157,15 +157,7 @@ def test_the_commands_that_are_called_in_containers_exist_and_take_these_argumen
             except (CommandError, SystemExit) as error:
                 pytest.fail(f"{words}: {error}")
         checked.add(name)
-    assert checked >= {
-        "migrate",
-        "call_api",
-        "stop_publications",
-        "issue_key",
-        "tick",
-        "verify_ledger",
-        "shell",
-    }
+    assert checked >= {"migrate", "call_api", "stop_publications", "issue_key", "tick", "verify_ledger", "shell"}
 
 
 def test_the_modules_that_are_named_for_containers_exist() -> None:

@@ -62,12 +62,7 @@ def drill(tmp_path: Path) -> Drill:
         subprocess.run(script, cwd=REPOSITORY, env=made, check=True, capture_output=True)
         calls.unlink(missing_ok=True)
         return subprocess.run(
-            ["bash", "docker/drill.sh"],
-            cwd=REPOSITORY,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            ["bash", "docker/drill.sh"], cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False
         )
 
     run.calls = calls  # type: ignore[attr-defined]

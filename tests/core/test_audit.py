@@ -86,7 +86,7 @@ NOT_RECORDED = {
         *("tasks_hit", "tasks_item", "judgments_reuse", "judgments_reusedjudgment"),
     },
     "follows from terms and decisions, which are recorded; the rows are the log of what was sent": {
-        *("platforms_publishedhit", "platforms_operation", "platforms_messagecursor"),
+        *("platforms_publishedhit", "platforms_operation", "platforms_messagecursor")
     },
     "computed, and computed again": {
         *("judgments_acceptance", "judgments_storedfile", "judgments_export", "judgments_assignmentsummary"),
@@ -125,7 +125,7 @@ NOT_RECORDED = {
         *("leaderboards_devscoring", "leaderboards_teaminvitation"),
     },
     "found and settled by the job of upkeep, whose rounds are recorded": {
-        *("leaderboards_challenger", "leaderboards_challenger_submissions", "leaderboards_versionentry"),
+        *("leaderboards_challenger", "leaderboards_challenger_submissions", "leaderboards_versionentry")
     },
     "logging in is noted as such": {"django_session", "usersessions_usersession", "socialaccount_socialtoken"},
     "a link that was mailed, and expires": {"account_emailconfirmation"},
@@ -531,11 +531,7 @@ def test_a_lab_sees_its_own_entries_and_an_admin_of_the_site_sees_all(
     assert "Ruth" not in of_rita.content.decode()
     assert "failed to log in" not in of_rita.content.decode()
     of_ruth = browser_of(ruth)
-    for address in (
-        reverse("audit:entries"),
-        reverse("audit:csv"),
-        reverse("audit:json"),
-    ):
+    for address in (reverse("audit:entries"), reverse("audit:csv"), reverse("audit:json")):
         answer = of_ruth.get(address, {"campaign": campaign.pk})
         assert "pilot" not in answer.getvalue().decode()
     of_ada = browser_of(ada).get(reverse("audit:entries")).content.decode()

@@ -135,11 +135,7 @@ def test_a_command_says_what_the_site_lacks_and_shows_no_traceback(line: str) ->
     away["DJANGO_SETTINGS_MODULE"] = "marketplace.settings" if "-m" in line else "config.settings"
 
     done = subprocess.run(
-        [sys.executable, *line.split()],
-        cwd=REPOSITORY,
-        env=os.environ | away,
-        capture_output=True,
-        text=True,
+        [sys.executable, *line.split()], cwd=REPOSITORY, env=os.environ | away, capture_output=True, text=True
     )
 
     assert done.returncode == 1

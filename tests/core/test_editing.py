@@ -95,7 +95,7 @@ EXEMPT: dict[str, set[str]] = {
         *("tasks:tests_decide", "tasks:test_decide", "upkeep:decide"),
     },
     "sends again what was shown, which is compared already": {
-        *("platforms:publish", "platforms:pay", "platforms:adjustment", "runs:files_discard"),
+        *("platforms:publish", "platforms:pay", "platforms:adjustment", "runs:files_discard")
     },
     "removes one pair, if it still is the one that was shown": {"tasks:practice"},
     "is a press, which says all that it does": {
@@ -120,7 +120,7 @@ EXEMPT: dict[str, set[str]] = {
         *("platforms:pause", "platforms:resume", "platforms:stop", "platforms:expire"),
     },
     "replaces what is not shown: a secret, or a whole file": {
-        *("account_change_password", "platforms:lab_account", "runs:outside_scores"),
+        *("account_change_password", "platforms:lab_account", "runs:outside_scores")
     },
     "is about oneself alone, and asks for proof": {"account_email", "account_reauthenticate"},
     "shows something and stores nothing": {"campaigns:consequences", "tasks:trial_of_wording"},

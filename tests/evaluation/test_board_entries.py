@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.boards.entries import (
-    Entry,
-    bests,
-    ordered,
-    ranks,
-    rounded,
-    summarize,
-    trophies,
-)
+from evaluation.boards.entries import Entry, bests, ordered, ranks, rounded, summarize, trophies
 from evaluation.measures.means import exact_mean
 
 DAY = date(2021, 3, 1)

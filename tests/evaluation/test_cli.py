@@ -70,11 +70,7 @@ def test_pool_prints_sizes_and_writes_pairs(files: dict[str, str], tmp_path: Pat
     out = tmp_path / "pairs.tsv"
     printed = json_of("pool", "--qrels", files["qrels"], "--pairs", str(out), files["red"], files["blue"])
     assert printed.pop("warnings")[:2] == ["red lacks 1 query of the qrels.", "blue lacks 1 query of the qrels."]
-    assert printed == {
-        "queries": 3,
-        "pairs": 2,
-        "sizes": {"mean": 5 / 3, "median": 2, "histogram": {"1": 1, "2": 2}},
-    }
+    assert printed == {"queries": 3, "pairs": 2, "sizes": {"mean": 5 / 3, "median": 2, "histogram": {"1": 1, "2": 2}}}
     assert out.read_text() == "q1\tp1\tp3\nq2\tp4\tp5\n"
 
 

@@ -288,12 +288,7 @@ def test_leaderboard_compares_both_qrels_over_common_queries(files: dict[str, st
     assert (printed["k"], printed["queries"], printed["perfect"]) == (10, 28, 0.0)
     assert printed["runs"]["good"]["original"]["mean"] == 0.75
     assert printed["runs"]["good"]["preference"]["mean"] == 0.75
-    assert printed["runs"]["fair"]["preference"] == {
-        "mean": 1.0,
-        "place": 1,
-        "t": [1.0, 1.0],
-        "bootstrap": [1.0, 1.0],
-    }
+    assert printed["runs"]["fair"]["preference"] == {"mean": 1.0, "place": 1, "t": [1.0, 1.0], "bootstrap": [1.0, 1.0]}
     assert printed["tau"] == -1
     assert [pair["changed"] for pair in printed["neighbours"]] == [True]
     assert printed["pairings"]["preference"] == {"wins": 28, "pairings": 28, "share": 1.0}

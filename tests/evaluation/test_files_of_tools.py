@@ -81,11 +81,7 @@ def test_turkle_and_all_exports_of_potato_hold_the_same_judgments() -> None:
         assert [
             (judgment.query, judgment.a, judgment.b, judgment.preferred, judgment.worker)
             for judgment in read_judgments(path).made
-        ] == [
-            ("0012", "d1", "d2", "d1", "17"),
-            ("0012", "d1", "d2", "d2", "23"),
-            ("12", "007", "d1", "007", "5"),
-        ], path
+        ] == [("0012", "d1", "d2", "d1", "17"), ("0012", "d1", "d2", "d2", "23"), ("12", "007", "d1", "007", "5")], path
 
 
 def test_what_potato_keeps_of_an_annotator_is_read() -> None:
@@ -93,10 +89,7 @@ def test_what_potato_keeps_of_an_annotator_is_read() -> None:
     assert [
         (judgment.query, judgment.a, judgment.b, judgment.preferred, judgment.worker)
         for judgment in read_judgments(path).made
-    ] == [
-        ("0012", "d1", "d2", "d1", "17"),
-        ("12", "007", "d1", None, "17"),
-    ]
+    ] == [("0012", "d1", "d2", "d1", "17"), ("12", "007", "d1", None, "17")]
 
 
 @pytest.mark.parametrize("labels", ["A", [["preferred", "A"]], [[{"schema": "preferred", "name": 1}, "A"]], [1], None])

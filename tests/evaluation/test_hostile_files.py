@@ -112,8 +112,7 @@ def sparse(archive: tarfile.TarFile) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fill", "why"),
-    [(folders, "headers of more than 50,000 bytes"), (chained, "recursion"), (sparse, "a sparse file")],
+    ("fill", "why"), [(folders, "headers of more than 50,000 bytes"), (chained, "recursion"), (sparse, "a sparse file")]
 )
 def test_headers_of_a_tar_file_cannot_fill_the_memory(
     fill: Callable[[tarfile.TarFile], None], why: str, monkeypatch: pytest.MonkeyPatch

@@ -181,10 +181,7 @@ def test_a_run_that_was_only_scored_takes_nothing_away_from_those_that_were_pool
 
 
 def test_where_the_pool_took_no_qrels_what_one_run_surfaced_is_its_own_even_if_it_is_a_qrel() -> None:
-    runs = {
-        "one": artifact("q Q0 old 1 9 t\nr Q0 x 1 9 t\n"),
-        "two": artifact("q Q0 good 1 9 t\nr Q0 x 1 9 t\n"),
-    }
+    runs = {"one": artifact("q Q0 old 1 9 t\nr Q0 x 1 9 t\n"), "two": artifact("q Q0 good 1 9 t\nr Q0 x 1 9 t\n")}
     qrels = Qrels({"q": {"old": 1}, "r": {"x": 1}})
     tops = {name: run.top("score") for name, run in runs.items()}
     pools = {"q": ("good", "old"), "r": ("x",)}

@@ -160,12 +160,7 @@ def store(collection: Collection, content: bytes = LINES, name: str = "old") -> 
     [
         (LINES, "query a b preferred", ("q1", "p2", "p1", "p2", "ann"), {}),
         (gzip.compress(b"31_1 M_1 M_2 M_1\n"), "query a b preferred", ("31_1", "M_1", "M_2", "M_1", ""), {}),
-        (
-            MTURK,
-            "Mechanical Turk's results",
-            ("q1", "p1", "p2", "p1", "W1"),
-            {"of rejected assignments": 1},
-        ),
+        (MTURK, "Mechanical Turk's results", ("q1", "p1", "p2", "p1", "W1"), {"of rejected assignments": 1}),
         (
             LABEL_STUDIO,
             "Label Studio's pairwise export",
@@ -224,7 +219,7 @@ def test_a_hit_of_several_pairs_gives_a_judgment_for_each() -> None:
     judgments = read_judgments(io.BytesIO(MTURK), name="batch.csv")
     rows = list(judgments.made)
     assert [(row.line, row.a, row.b, row.preferred) for row in rows] == [
-        *((2, "p1", "p2", "p1"), (2, "p1", "p3", "p3"), (5, "p1", "p2", None)),
+        *((2, "p1", "p2", "p1"), (2, "p1", "p3", "p3"), (5, "p1", "p2", None))
     ]
     assert rows[0].at == datetime(2021, 3, 5, 18, 11, 12, tzinfo=UTC)
 

@@ -46,10 +46,7 @@ def test_a_worker_has_one_name_on_every_page_in_every_file_and_in_the_audit(
         text = client.get(page).text
         assert name in text, page
         assert not re.search(rf"orker {worker.pk}\b", text), page
-    files = [
-        (reverse("review:workers"), "list"),
-        (reverse("review:work", args=[campaign.pk]), "decisions"),
-    ]
+    files = [(reverse("review:workers"), "list"), (reverse("review:work", args=[campaign.pk]), "decisions")]
     for page, file in files:
         rows = csv.DictReader(_file(client, page, file).splitlines())
         assert {row["worker"] for row in rows} == {name}, page

@@ -150,10 +150,7 @@ def test_the_newest_judgment_of_an_item_is_the_one_that_counts(campaign: Campaig
 def test_a_judgment_cannot_be_changed_or_deleted(campaign: Campaign, alice: Worker) -> None:
     assignment = factories.take(alice, campaign)
     factories.judge(assignment, only=[1])
-    for change in (
-        lambda: Judgment.objects.update(preferred="left"),
-        lambda: Judgment.objects.get().delete(),
-    ):
+    for change in (lambda: Judgment.objects.update(preferred="left"), lambda: Judgment.objects.get().delete()):
         with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
             change()
 

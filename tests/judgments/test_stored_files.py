@@ -165,9 +165,7 @@ def test_campaigns_that_are_in_step_cost_the_job_nothing_more_however_many_they_
     for number in range(3):
         factories.campaign(collection, f"campaign {number}", tests=4)
         judgment_jobs.make_exports()
-        with CaptureQueriesContext(
-            connection,
-        ) as capture:
+        with CaptureQueriesContext(connection) as capture:
             assert judgment_jobs.make_exports() == "exports made: 0"
         counts.append(len(capture))
     assert counts[0] == counts[-1] <= 3

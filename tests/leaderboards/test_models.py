@@ -91,8 +91,7 @@ def test_what_was_said_or_done_is_never_changed_or_deleted(submission: Submissio
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("run_id", "20261101-blue"), ("public_id", "other"), ("arrived_at", NOW - timedelta(days=1))],
+    ("field", "value"), [("run_id", "20261101-blue"), ("public_id", "other"), ("arrived_at", NOW - timedelta(days=1))]
 )
 def test_a_submission_keeps_its_ids_and_its_arrival(submission: Submission, field: str, value: object) -> None:
     rows = Submission.objects.filter(pk=submission.pk)

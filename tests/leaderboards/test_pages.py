@@ -97,8 +97,7 @@ def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collecti
     )
     assert "q.txt, line 1" in broken.text and not board.seasons.exists()
     strange = client.post(
-        address("season_new", "mine"),
-        {"name": "2026", **_again(files), "eval_qrels": file("q.txt", "other 0 p 1\n")},
+        address("season_new", "mine"), {"name": "2026", **_again(files), "eval_qrels": file("q.txt", "other 0 p 1\n")}
     )
     assert "queries that eval-queries.tsv does not have" in strange.text and not board.seasons.exists()
     client.post(address("season_new", "mine"), {"name": "2026", **_again(files)})
@@ -442,10 +441,7 @@ def test_publishing_and_confirming_need_one_press_and_keep_the_reason_that_was_o
     team = taking_part.team(board, paul)
     submission = taking_part.evaluated(board, team, paul)
     organizer = browser(olga)
-    for name, of, do in (
-        ("organize", board.slug, "confirm"),
-        ("submission", submission.public_id, "publish"),
-    ):
+    for name, of, do in (("organize", board.slug, "confirm"), ("submission", submission.public_id, "publish")):
         page = organizer.get(address(name, of)).text
         form = next(form for form in re.findall(r"<form.*?</form>", page, re.DOTALL) if f'value="{do}"' in form)
         fields = dict(re.findall(r'name="(team|runs)" [^>]*value="([^"]+)"', form))

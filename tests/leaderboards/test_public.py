@@ -436,9 +436,7 @@ def test_a_query_of_many_fields_is_read_as_far_as_it_makes_sense(board: Board, c
 
 def test_the_page_of_a_board_with_160_entries_is_small_and_asks_little(collection: Collection, client: Client) -> None:
     board = filled(collection)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         answer = client.get(address("board", board))
     assert len(queries) <= MOST_QUERIES
     assert len(rows(answer.content)) == 160

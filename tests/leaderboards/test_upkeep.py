@@ -354,9 +354,7 @@ def test_ending_a_round_whose_campaign_is_a_draft_deletes_the_draft(board: Board
     assert board.challengers.get().rounds == 0
 
 
-def test_entries_are_scored_on_versions_by_every_measure_that_their_grades_suit(
-    board: Board,
-) -> None:
+def test_entries_are_scored_on_versions_by_every_measure_that_their_grades_suit(board: Board) -> None:
     best = answers(board)
     board.measures = ["RR@10", "nDCG@10", "Judged@2", "Success@1", "AP", "P(rel=2)@1", "Compat(p=0.9)"]
     board.save()

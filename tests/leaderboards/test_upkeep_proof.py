@@ -115,10 +115,7 @@ def mixed(runs: list[Path]) -> list[Path]:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     ("data", "ordered"),
-    [
-        ("made-up", mixed),
-        *((name, weakest_first) for name in COLLECTIONS if name != "made-up"),
-    ],
+    [("made-up", mixed), *((name, weakest_first) for name in COLLECTIONS if name != "made-up")],
     indirect=["data"],
 )
 def test_after_every_submission_the_answers_are_those_of_a_tournament_held_from_scratch(

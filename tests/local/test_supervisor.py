@@ -68,12 +68,7 @@ def children(pid: int) -> dict[str, int]:
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, children.read_text().split()):
             words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
-            programs[
-                next(
-                    (name for name in PROGRAMS if any(word.endswith(name) for word in words)),
-                    "other",
-                )
-            ] = child
+            programs[next((name for name in PROGRAMS if any(word.endswith(name) for word in words)), "other")] = child
     return programs
 
 

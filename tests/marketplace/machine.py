@@ -37,17 +37,7 @@ from django.db import transaction  # noqa: E402
 
 from marketplace import clock, ids  # noqa: E402
 from marketplace.errors import InsufficientFunds, Refused, TooLate, WrongState  # noqa: E402
-from marketplace.models import (  # noqa: E402
-    Account,
-    Assignment,
-    DailyRun,
-    DueFailure,
-    Entry,
-    Hit,
-    HitType,
-    Requester,
-    Worker,
-)
+from marketplace.models import Account, Assignment, DailyRun, DueFailure, Entry, Hit, HitType, Requester, Worker  # noqa: E402
 from marketplace.money import reward_fee  # noqa: E402
 from marketplace.selectors import books  # noqa: E402
 from marketplace.services import accounts, assignments, due, hits, lapsing, ledger  # noqa: E402

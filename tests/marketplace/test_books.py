@@ -223,9 +223,7 @@ def test_tick_checks_the_books_once_a_day(bank: Marketplace, history: dict[str, 
     ]
 
 
-def test_books_that_were_empty_are_checked_again_soon_after_the_first_deposit(
-    tmp_path: Path,
-) -> None:
+def test_books_that_were_empty_are_checked_again_soon_after_the_first_deposit(tmp_path: Path) -> None:
     bank = Marketplace(tmp_path, workers=1)
     try:
         bank.test("tick")

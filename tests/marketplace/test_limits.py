@@ -18,9 +18,7 @@ ADDRESS = "X-Real-IP"
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marketplace]:
     """A marketplace behind a proxy that names the client's address, with few API requests a second."""
     running = Marketplace(
-        tmp_path_factory.mktemp("guarded"),
-        MARKETPLACE_CLIENT_ADDRESS_HEADER="HTTP_X_REAL_IP",
-        MARKETPLACE_API_RATE="2",
+        tmp_path_factory.mktemp("guarded"), MARKETPLACE_CLIENT_ADDRESS_HEADER="HTTP_X_REAL_IP", MARKETPLACE_API_RATE="2"
     )
     yield running
     running.stop()

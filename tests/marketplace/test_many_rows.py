@@ -64,12 +64,7 @@ def wanda(crowded: Marketplace) -> Iterator[Wanda]:
 
     clone(crowded, "marketplace_account", {"email": "'many' || g || '@example.org'"})
     accounts = "(SELECT id, row_number() OVER (ORDER BY id) AS g FROM marketplace_account WHERE email ^@ 'many') o"
-    clone(
-        crowded,
-        "marketplace_worker",
-        {"account_id": "o.id", "worker_id": "'AMANY' || o.g"},
-        per=accounts,
-    )
+    clone(crowded, "marketplace_worker", {"account_id": "o.id", "worker_id": "'AMANY' || o.g"}, per=accounts)
     requester = {"account_id": "'AREQ' || g", "name": "'requester no. ' || g"}
     clone(crowded, "marketplace_requester", requester)
     clone(crowded, "marketplace_accesskey", {"key_id": "'MKPMANY' || g"})

@@ -119,11 +119,7 @@ def test_the_papers_requirements_keep_out_who_does_not_meet_them(marketplace: Ma
                 "Comparator": "EqualTo",
                 "LocaleValues": [{"Country": "US"}],
             },
-            {
-                "QualificationTypeId": "00000000000000000040",
-                "Comparator": "GreaterThan",
-                "IntegerValues": [10_000],
-            },
+            {"QualificationTypeId": "00000000000000000040", "Comparator": "GreaterThan", "IntegerValues": [10_000]},
             {
                 "QualificationTypeId": "000000000000000000L0",
                 "Comparator": "GreaterThanOrEqualTo",
@@ -230,11 +226,7 @@ def test_a_type_can_be_changed_and_found(rosa: Requester, omar: Requester) -> No
         qualification["Description"],
         qualification["QualificationTypeStatus"],
         qualification["RetryDelayInSeconds"],
-    ) == (
-        "Sews",
-        "Inactive",
-        60,
-    )
+    ) == ("Sews", "Inactive", 60)
     assert qualification["IsRequestable"] is False
     with refusing("QualificationTypeDoesNotExist"):
         omar.client.update_qualification_type(QualificationTypeId=type_id, Description="Mine")

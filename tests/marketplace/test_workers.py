@@ -181,12 +181,7 @@ def test_a_task_on_the_requesters_own_site_works_with_third_party_cookies_blocke
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Compare two passages")).to_be_visible()
     assert requesters_site.asked == [
-        {
-            "query": "7",
-            "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE",
-            "hitId": hit["HITId"],
-            "turkSubmitTo": people.url,
-        }
+        {"query": "7", "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": hit["HITId"], "turkSubmitTo": people.url}
     ]
     frame.get_by_role("button", name="Send in").click()
     expect(frame.get_by_role("heading", name="This was a preview")).to_be_visible()

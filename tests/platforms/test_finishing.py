@@ -128,8 +128,7 @@ def test_nothing_is_finished_while_anything_is_open(settled: Publication, campai
 
 
 @pytest.mark.parametrize(
-    "otherwise",
-    [{"differences": 1}, {"is_full": False}, {"began_at": timezone.now() - timedelta(days=9)}],
+    "otherwise", [{"differences": 1}, {"is_full": False}, {"began_at": timezone.now() - timedelta(days=9)}]
 )
 def test_without_a_full_comparison_that_agreed_one_begins_before_anything_is_finished(
     settled: Publication, otherwise: dict[str, object]

@@ -24,14 +24,7 @@ from platforms.addresses import frame_address
 from platforms.arriving import assignment_arrive
 from platforms.demands import PAPER
 from platforms.models import Publication
-from platforms.mturk.client import (
-    answers_of,
-    assert_host,
-    client_for,
-    existing_hit,
-    signed_post,
-    trouble_of,
-)
+from platforms.mturk.client import answers_of, assert_host, client_for, existing_hit, signed_post, trouble_of
 from platforms.mturk.endpoints import bonus_fee, endpoint_of, reward_fee
 from platforms.mturk.requirements import requirements_of
 from platforms.outbox import operations_run

@@ -74,9 +74,7 @@ def test_countries_that_do_not_exist_are_refused_however_they_come(campaign: Cam
 
 
 def test_the_dry_run_says_how_many_workers_qualify_and_the_papers_demands_are_one_press_away(
-    page: Client,
-    publication: Publication,
-    wanda: Worker,
+    page: Client, publication: Publication, wanda: Worker
 ) -> None:
     campaign = publication.campaign
     filled = page.post(address_of("terms", campaign), typed(campaign, title="Mine") | {"demands": "paper"})
@@ -97,8 +95,7 @@ def test_the_dry_run_says_how_many_workers_qualify_and_the_papers_demands_are_on
 
 
 def test_publishing_to_nobody_is_an_obstacle_that_only_a_person_who_knows_overrides(
-    page: Client,
-    publication: Publication,
+    page: Client, publication: Publication
 ) -> None:
     publication.requirements = NOBODY
     publication.save()
@@ -173,9 +170,7 @@ def test_an_hour_without_anybody_looking_raises_an_alarm_and_a_look_settles_it(
 
 def test_a_preview_writes_nothing_to_the_database(unseen: Publication, client: Client) -> None:
 
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         client.get(reverse("judging:arrive", args=[unseen.campaign.link, 1]))
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
 
@@ -399,10 +394,7 @@ def test_work_accepted_with_more_time_is_still_asked_about_after_the_time_was_cu
 
 
 def test_the_page_shows_what_follows_before_it_replaces(
-    page: Client,
-    published: Publication,
-    requester: Requester,
-    rita: User,
+    page: Client, published: Publication, requester: Requester, rita: User
 ) -> None:
     campaign = published.campaign
     address = address_of("terms", campaign)
@@ -417,13 +409,7 @@ def test_the_page_shows_what_follows_before_it_replaces(
     look = page.post(address, typed_in)
     text = look.content.decode()
     assert look.status_code == 200
-    for words in (
-        "Another",
-        "in US",
-        "3 HITs at the platform move to the new terms",
-        "$9.60 as before",
-        "could take",
-    ):
+    for words in ("Another", "in US", "3 HITs at the platform move to the new terms", "$9.60 as before", "could take"):
         assert words in text
     assert published.terms.count() == 1
 
@@ -444,10 +430,7 @@ def test_the_page_shows_what_follows_before_it_replaces(
     assert all(words in history for words in ("Versions", "as published", "Requirements on workers", "→"))
 
 
-def test_the_page_replaces_with_terms_for_nobody_only_when_told_so(
-    page: Client,
-    published: Publication,
-) -> None:
+def test_the_page_replaces_with_terms_for_nobody_only_when_told_so(page: Client, published: Publication) -> None:
     address = address_of("terms", published.campaign)
     typed_in = typed(published.campaign, approved="999999")
     look = page.post(address, typed_in)

@@ -31,12 +31,7 @@ def pools_of(campaign: Campaign) -> dict[str, set[str]]:
 
 def test_a_pool_is_the_distinct_top_passages_and_the_qrel(collection: Collection) -> None:
     campaign = create(collection)
-    assert pools_of(campaign) == {
-        "q1": {"p1", "p2", "p3"},
-        "q2": {"p4", "p5", "p6"},
-        "q3": {"p7", "p8"},
-        "q4": {"p9"},
-    }
+    assert pools_of(campaign) == {"q1": {"p1", "p2", "p3"}, "q2": {"p4", "p5", "p6"}, "q3": {"p7", "p8"}, "q4": {"p9"}}
     assert pairs_of(campaign) == {
         ("q1", "p1", "p2"), ("q1", "p1", "p3"), ("q1", "p2", "p3"),
         ("q2", "p4", "p5"), ("q2", "p4", "p6"), ("q2", "p5", "p6"),

@@ -57,14 +57,8 @@ def test_a_tie_is_kept_as_one_and_makes_another_file(collection: Collection) -> 
         (GOOD + b"q1 p1 p1 p1\n", r"old\.txt, line 4: passage .*p1.* against itself"),
         (GOOD + b"q1 = p2 =\n", r"old\.txt, line 4: a passage called =, which would be taken for an outcome"),
         (GOOD + b"q1 p1 p2 p3\n", r"old\.txt, line 4: .*p3.* is preferred, which is neither"),
-        (
-            GOOD + b"q7 p1 p2 p1\nq8 p1 p2 p1\n",
-            r"old\.txt, line 4: query .*q7.* is not in the collection. 1 more",
-        ),
-        (
-            b"q1 p1 x p1\n" + GOOD + b"q1 y p2 p2\n",
-            r"old\.txt, line 1: passage .*x.* is not in the .* 1 more",
-        ),
+        (GOOD + b"q7 p1 p2 p1\nq8 p1 p2 p1\n", r"old\.txt, line 4: query .*q7.* is not in the collection. 1 more"),
+        (b"q1 p1 x p1\n" + GOOD + b"q1 y p2 p2\n", r"old\.txt, line 1: passage .*x.* is not in the .* 1 more"),
         (b"", r"old\.txt, line 1: the file is empty"),
         (gzip.compress(GOOD * 99)[:-9], r"old\.txt"),
     ],

@@ -52,9 +52,7 @@ def take(campaign: Campaign, **wish: Any) -> asking.Offer:
     return asking.further_ask(campaign=campaign, **wished, seen=last)
 
 
-def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budget(
-    open_campaign: Campaign,
-) -> None:
+def test_an_offer_names_queries_with_larger_sets_and_its_bill_is_within_the_budget(open_campaign: Campaign) -> None:
     stability = Result.objects.get().data["stability"]
     larger = {row["qid"] for row in stability if len(row["set"]) > 1}
     offer = asking.offer_for(open_campaign, **WISH)
@@ -146,9 +144,7 @@ def test_a_stale_page_asks_for_nothing(open_campaign: Campaign) -> None:
     assert not Hit.objects.filter(wanted__isnull=False).exists()
 
 
-def test_excluded_work_on_what_was_asked_is_redone_and_a_finished_campaign_reopens(
-    open_campaign: Campaign,
-) -> None:
+def test_excluded_work_on_what_was_asked_is_redone_and_a_finished_campaign_reopens(open_campaign: Campaign) -> None:
     campaigns_finish(at=timezone.now())
     take(open_campaign)
     open_campaign.refresh_from_db()

@@ -77,12 +77,7 @@ def test_the_champion_check_is_drawn_only_where_there_was_one() -> None:
 
 def test_the_slices_are_the_papers() -> None:
     texts = words(figures.svg("champion", read(sample(1, champion=True))))
-    assert [text for text in texts if "%" in text] == [
-        "43%  (214)",
-        "30%  (152)",
-        "9%  (46)",
-        "18%  (88)",
-    ]
+    assert [text for text in texts if "%" in text] == ["43%  (214)", "30%  (152)", "9%  (46)", "18%  (88)"]
     assert sum(part.pairs for part in champion.bars(read(sample(1, champion=True)).champion)) == 500
 
 
@@ -137,13 +132,7 @@ def test_descriptions_say_what_is_drawn(size: int) -> None:
 
 
 def test_a_share_that_is_not_all_or_nothing_is_not_rounded_to_it() -> None:
-    assert [style.percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
-        "0%",
-        "<1%",
-        "50%",
-        ">99%",
-        "100%",
-    ]
+    assert [style.percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == ["0%", "<1%", "50%", ">99%", "100%"]
 
 
 def by_measures(size: int) -> Json:

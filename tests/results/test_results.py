@@ -566,10 +566,7 @@ def test_waiting_queries_stay_out_of_the_scores(campaign: Campaign, alice: Worke
 
 def test_a_single_run_has_a_leaderboard_of_one(lab: Any, tmp_path: Path) -> None:
     collection = factories.collection(
-        tmp_path,
-        in_lab=lab,
-        qrels={"q1": ["p1"], "q2": ["p4"]},
-        tops={"only": {"q1": ["p2"], "q2": ["p4", "p5"]}},
+        tmp_path, in_lab=lab, qrels={"q1": ["p1"], "q2": ["p4"]}, tops={"only": {"q1": ["p2"], "q2": ["p4", "p5"]}}
     )
     campaign = factories.campaign(collection)
     judge_all(campaign, [])

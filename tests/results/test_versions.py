@@ -79,10 +79,7 @@ def test_what_a_version_changed_comes_as_csv(collection: Collection, researcher:
     new_run(collection, "new", {"q1": ["p0"], "q2": ["p5"]})
     version = add(judged(collection, "second", runs=["new", "red"], selection="list", query_list="q1 q2"), "A new run.")
     sent = researcher.get(page("version", version), {"csv": "changes"})
-    assert b"".join(sent.streaming_content).decode().splitlines() == [
-        "query,kind,before,after",
-        "q1,changed,p1,p0",
-    ]
+    assert b"".join(sent.streaming_content).decode().splitlines() == ["query,kind,before,after", "q1,changed,p1,p0"]
 
 
 def test_a_query_that_lacks_judgments_is_left_out_and_counted(collection: Collection) -> None:
@@ -366,11 +363,7 @@ def test_a_researcher_makes_a_version_looks_at_it_and_compares_two(
 
 @pytest.mark.parametrize(
     ("name", "more", "query"),
-    [
-        ("version_file", ["exe"], ""),
-        ("version_scores_file", ["exe"], ""),
-        ("version_scores", [], "?beside=7"),
-    ],
+    [("version_file", ["exe"], ""), ("version_scores_file", ["exe"], ""), ("version_scores", [], "?beside=7")],
 )
 def test_what_is_not_there_is_not_found(
     collection: Collection, researcher: Client, name: str, more: list[str], query: str

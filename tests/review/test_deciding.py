@@ -130,10 +130,7 @@ def test_nobody_is_fast_who_takes_the_time_to_read(twice: Campaign, works: list[
     judgment_jobs.summarize()  # nine seconds a pair
     assert [
         row.flags for row in judgment_selectors.worker_rows(twice, judgment_selectors.workers_with_work(twice))
-    ] == [
-        [],
-        [],
-    ]
+    ] == [[], []]
 
 
 def test_models_tell_how_far_workers_are_relied_on_excluded_ones_too(

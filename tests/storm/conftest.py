@@ -10,10 +10,7 @@ __all__ = ["marketplace"]
 
 @pytest.fixture
 def requester(
-    transactional_db: None,
-    marketplace: Marketplace,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: object,
+    transactional_db: None, marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: object
 ) -> Requester:
     """Our account at the marketplace, in the environment of every process that the test starts."""
     made = marketplace.requester("20000.00")

@@ -28,9 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.timeout(420)
 def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once(
-    django_db_modify_db_settings: None,
-    marketplace: Marketplace,
-    folder: Path,
+    django_db_modify_db_settings: None, marketplace: Marketplace, folder: Path
 ) -> None:
     requester = marketplace.requester("1000.00")
     ours = {

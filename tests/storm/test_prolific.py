@@ -39,12 +39,7 @@ WEATHER: dict[str, Any] = {
 
 @pytest.fixture
 def account(
-    transactional_db: None,
-    lab: Lab,
-    rita: User,
-    prolific: Double,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    transactional_db: None, lab: Lab, rita: User, prolific: Double, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lab's account at the double, with $20,000, for this process and every one that the test starts."""
     api, app = f"{prolific.api}/", prolific.url

@@ -23,10 +23,7 @@ SECONDS = 900 + 2 * HITS
 
 @pytest.mark.timeout(SECONDS + 150)
 def test_a_campaign_comes_through_a_storm(
-    lab: Lab,
-    requester: Requester,
-    marketplace: Marketplace,
-    tmp_path: Path,
+    lab: Lab, requester: Requester, marketplace: Marketplace, tmp_path: Path
 ) -> None:
     publication = published(lab, tmp_path, HITS)
 

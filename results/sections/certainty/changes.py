@@ -41,19 +41,12 @@ def change_sentences(data: Certainty) -> Iterator[str]:
         yield _(
             "The rank correlation of the two orders is %(tau).2f by Kendall's tau and %(ap).2f by tau "
             "AP, which gives more weight to the top."
-        ) % {
-            "tau": data.tau,
-            "ap": data.tau_ap,
-        }
+        ) % {"tau": data.tau, "ap": data.tau_ap}
     if data.tau_all is not None and data.queries_all and data.compare and data.queries_all > data.compare.queries:
         yield _(
             "On the original qrels, the order of the runs over all %(all)s queries and that over the %(judged)s "
             "queries scored here have a Kendall's tau of %(tau).2f."
-        ) % {
-            "all": f"{data.queries_all:,}",
-            "judged": f"{data.compare.queries:,}",
-            "tau": data.tau_all,
-        }
+        ) % {"all": f"{data.queries_all:,}", "judged": f"{data.compare.queries:,}", "tau": data.tau_all}
     if data.outside is not None:
         yield from _outside(data.outside)
     yield from _swaps(data)

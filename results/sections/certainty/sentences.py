@@ -43,11 +43,7 @@ def _reversed(data: Certainty) -> Iterator[str]:
     if first is not None and is_covered(data) and first_runs(data, "preference") == [first.upper]:
         yield _(
             "If %(share)s of the judgments were reversed, %(run)s would still be first in %(holds)s of the cases."
-        ) % {
-            "share": share,
-            "run": first.upper,
-            "holds": percent(first.share),
-        }
+        ) % {"share": share, "run": first.upper, "holds": percent(first.share)}
     orders = [row for row in rows if row.kind == "order"]
     if orders:
         stable = sum(row.share >= part.survives for row in orders)

@@ -46,11 +46,7 @@ def reversed_table(data: Certainty) -> Table | None:
         "Which conclusions would survive if %(share)s of the judgments were reversed: each judgment is reversed with "
         "this chance, %(draws)s times, and every tournament is played again. A conclusion survives that holds in "
         "%(survives)s of the draws or more. Queries are not resampled here."
-    ) % {
-        "share": in_percent(part.share),
-        "draws": f"{part.draws:,}",
-        "survives": in_percent(part.survives),
-    }
+    ) % {"share": in_percent(part.share), "draws": f"{part.draws:,}", "survives": in_percent(part.survives)}
     return Table("reversed", _("If some judgments were reversed"), about, columns, rows, per_run=("upper", "lower"))
 
 

@@ -188,12 +188,7 @@ def _outcomes_on(data: Comparisons, compared: Comparison | None, name: str, titl
         rows.append([*row, _disagreement(pair)])
     about = _(
         "%(which)s on the %(qrels)s, over %(queries)s queries: which of them finds a relevant passage in its top %(k)d."
-    ) % {
-        "which": _which(data.comparisons),
-        "qrels": qrels,
-        "queries": f"{compared.queries:,}",
-        "k": compared.k,
-    }
+    ) % {"which": _which(data.comparisons), "qrels": qrels, "queries": f"{compared.queries:,}", "k": compared.k}
     more = _(
         "Where both find one: how far down (ESL, the mean rank), and with what %(rr)s. p-values are raw: the exact "
         "binomial test of only a against only b, the signed-rank test and the paired t-test."

@@ -26,12 +26,7 @@ def field_sentences(data: Board) -> Iterator[str]:
         yield _(
             "The preference qrels won %(won)s of their judgments (%(won_count)s); the original qrels won "
             "%(lost)s (%(lost_count)s)."
-        ) % {
-            "won": percent(won.share),
-            "won_count": _of(won),
-            "lost": percent(lost.share),
-            "lost_count": _of(lost),
-        }
+        ) % {"won": percent(won.share), "won_count": _of(won), "lost": percent(lost.share), "lost_count": _of(lost)}
     perfect, best = data.perfect.preference.mean, data.leaderboard[0].preference.mean
     above = [row.run for row in data.leaderboard if row.preference.mean > perfect]
     scores = {"perfect": f"{perfect:.4f}", "best": named_first(first_runs(data, "preference")), "score": f"{best:.4f}"}

@@ -173,9 +173,7 @@ def test_looking_at_the_work_stores_nothing(campaign: Campaign, method: str) -> 
 
 def test_getting_a_page_never_writes(work: Assignment) -> None:
     factories.judge(work, only=range(1, 6))
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         answers = [ask(path, HTTP_SEC_PURPOSE="prefetch") for path in addresses_of(work)]
     assert {answer.status_code for answer in answers} == {200, 303}  # 303: there is no receipt yet
     written = [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]

@@ -145,8 +145,7 @@ def test_the_reach_is_asked_before_anything_is_frozen_and_small_numbers_are_not_
         prolific.participant(f"P{number}", country="3" if number < 26 else "1", age=30)
     for age, says in ((18, "30 of the 30 participants who were active"), (31, "Fewer than 25 of the 30 participants")):
         publication_write(
-            campaign=publication.campaign,
-            requirements=[{"filter_id": "age", "selected_range": {"lower": age}}],
+            campaign=publication.campaign, requirements=[{"filter_id": "age", "selected_range": {"lower": age}}]
         )
         text = client.get(page).text
         assert says in text and "nobody would see" not in text

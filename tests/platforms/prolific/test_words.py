@@ -36,15 +36,7 @@ GENERAL = re.compile(r"\b(HITs?|[Aa]ssignments?|[Ww]orkers?|[Rr]equesters?|marke
 # Pages about all platforms, about the time before one is chosen, or about templates: they stay general.
 OF_NO_PLATFORM = {"costs", "consequences", "lab_account", "pay_floor", "template"}
 OF_NO_PLATFORM |= {"template_save", "template_terms", "templates"}
-MODULES_OF_NO_PLATFORM = {
-    "template_views",
-    "templating",
-    "lists",
-    "admin",
-    "registry",
-    "arriving",
-    "steps",
-}
+MODULES_OF_NO_PLATFORM = {"template_views", "templating", "lists", "admin", "registry", "arriving", "steps"}
 MODULES_OF_NO_PLATFORM |= {"repaying", "lab_accounts", "adapter"}
 # Said where there is no such thing at Prolific: a count of a marketplace's active people, a frame, a small base.
 NEVER_THERE = re.compile(
