@@ -99,7 +99,7 @@ def test_an_organizer_makes_a_board_with_season_policy_and_key_by_forms(collecti
     strange = client.post(
         address("season_new", "mine"), {"name": "2026", **_again(files), "eval_qrels": file("q.txt", "other 0 p 1\n")}
     )
-    assert "queries that eval-queries.tsv does not have" in strange.text and not board.seasons.exists()
+    assert "query that eval-queries.tsv does not have" in strange.text and not board.seasons.exists()
     client.post(address("season_new", "mine"), {"name": "2026", **_again(files)})
     assert board.seasons.get().files.count() == 4
     client.post(address("board_edit", "mine"), {"name": "Our board", "is_public": "on"})
