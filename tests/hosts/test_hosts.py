@@ -30,7 +30,7 @@ from tests.upgrades import DATABASE
 
 LAST, COMMIT = "0.2.0", "23a1ad45c8c433683e20ab99fb67984938db759a"  # the release before this version
 # How many work by link at a time, and for how many seconds each trouble lasts: `make hosts` has 500 for an hour.
-PEOPLE, SECONDS = int(os.environ.get("HOSTS_PEOPLE", "6")), float(os.environ.get("HOSTS_SECONDS", "1"))
+PEOPLE, SECONDS = int(os.environ.get("HOSTS_PEOPLE", "3")), float(os.environ.get("HOSTS_SECONDS", "1"))
 PAIRS = int(os.environ.get("HOSTS_PAIRS", "400"))
 TAKEOVER_SECONDS = 60
 
