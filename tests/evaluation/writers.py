@@ -373,8 +373,9 @@ def in_score_order(hits: Mapping[str, float]) -> list[tuple[str, float]]:
 def collections(draw: st.DrawFn) -> Made:
     """A collection of a few queries: odd ids, titles that are all that differs, ties, grades, repeated judgments."""
     # A line of text that begins with the name of a column is taken for a header.
-    queries = draw(st.lists(IDS.filter(lambda id_: id_ not in ("query", "docno")), min_size=1, max_size=3, unique=True))
-    passages = draw(st.lists(IDS, min_size=3, max_size=6, unique=True))
+    ids = IDS.filter(lambda id_: id_ not in ("query", "docno"))
+    queries = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
+    passages = draw(st.lists(ids, min_size=3, max_size=6, unique=True))
     titles = st.sampled_from(("", "Vaccines", "Recipes"))
     scores = st.sampled_from((0.5, 1.0, 2.25, -3.0, 100000.0, 1e-5))
     qrels, run, judgments = {}, {}, []

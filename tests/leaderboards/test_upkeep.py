@@ -414,3 +414,15 @@ def test_what_is_kept_of_a_run_is_as_deep_as_its_measures_look(board: Board) -> 
         assert stored is not None
         assert stored.top("rank", depth) == {"q1": tuple(ranked["q1"][:depth])}
         assert len(stored.passages) == depth
+
+
+def test_ending_a_round_whose_campaign_was_closed_keeps_what_it_cost(board: Board, pilot: Campaign, rita: User) -> None:
+    upkeep = turn_on(board, pilot, rita, runs_itself=True)
+    entry(board, "new", {"q1": ["p0"]})
+    round, now = launch(board), timezone.now()
+    judge(round.campaign)
+    Campaign.objects.filter(pk=round.campaign_id).update(state=Campaign.State.CLOSED)
+    rounds.round_decline(round=round, by=rita, reason="Enough.", at=now)
+    round = fresh(round)
+    assert round.state == State.DECLINED and round.spent is not None and round.spent > 0
+    assert rounds.budget_of(upkeep, now).used == round.spent
