@@ -51,9 +51,9 @@ def step(function: Callable[[], None]) -> Callable[[], None]:
     return function
 
 
-def order(action: str, **given: Any) -> dict[str, Any]:
+def order(action: str, **values: Any) -> dict[str, Any]:
     """One order to the marketplace: see tests.marketplace.testing."""
-    body = json.dumps(given).encode()
+    body = json.dumps(values).encode()
     with urllib.request.urlopen(urllib.request.Request(f"{URL}/test/{action}", data=body)) as answer:
         return dict(json.load(answer))
 

@@ -106,9 +106,9 @@ from otree.views import mturk  # type: ignore[import-not-found]  # noqa: E402
 
 
 def page(kind: Any) -> Any:
-    made = kind()
-    made.session = session
-    return made
+    view = kind()
+    view.session = session
+    return view
 
 
 def succeeded() -> None:

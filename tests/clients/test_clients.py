@@ -32,8 +32,8 @@ def environment(marketplace: Marketplace, tmp_path: Path) -> dict[str, str]:
     assert SHIM is not None
     (tmp_path / "sitecustomize.py").write_text(SHIM[1])
     requester = marketplace.requester(deposit="10000.00")  # what Amazon's sandbox gave
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "DJANGO_", "PYTEST_"))}
-    return kept | {
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "DJANGO_", "PYTEST_"))}
+    return ours | {
         "AWS_ENDPOINT_URL_MTURK": marketplace.url,
         "AWS_ACCESS_KEY_ID": requester.key_id,
         "AWS_SECRET_ACCESS_KEY": requester.secret,

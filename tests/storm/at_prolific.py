@@ -289,9 +289,9 @@ def ended(publication: Publication, prolific: Double) -> bool:
 def state(publication: Publication, prolific: Double, folder: Path) -> str:
     """How far it is, for whoever wonders why it does not end."""
     calls = publication.operations.filter(ended_at=None).values_list("kind", "state", "attempts", "error")
-    there = Counter(row["status"] for row in prolific.rows("submission"))
+    statuses = Counter(row["status"] for row in prolific.rows("submission"))
     log = (folder / "jobs.log").read_text()[-3000:]
-    return f"{waiting(publication)} {dict(there)} {list(calls)[:9]}\n{log}"
+    return f"{waiting(publication)} {dict(statuses)} {list(calls)[:9]}\n{log}"
 
 
 def bonuses_beside(publication: Publication, prolific: Double) -> tuple[Counter[str], Counter[str]]:
@@ -325,8 +325,8 @@ def wrong_after(publication: Publication, prolific: Double) -> list[str]:
     wrong += [f"{one} got no bonus" for one in ours if one not in bonuses]
     done = [row for row in prolific.rows("submission") if row["status"] == "APPROVED"]
     wrong += [f"{row['id']} was approved and not paid" for row in done if row["id"] not in rewards]
-    known = set(publication.submissions.values_list("platform_assignment_id", flat=True))
-    wrong += [f"{row['id']} is not known here" for row in done if row["id"] not in known]
+    stored = set(publication.submissions.values_list("platform_assignment_id", flat=True))
+    wrong += [f"{row['id']} is not known here" for row in done if row["id"] not in stored]
     wrong += comparison_make(publication=publication, at=timezone.now()).differences
     spent = sum(row["amount"] + row["fee"] + row["vat"] for row in prolific.ledger() if row["kind"] != "deposit")
     paid = sum((payment.amount + payment.fee for payment in publication.payments.all()), Decimal(0))

@@ -13,12 +13,12 @@ def requester(
     transactional_db: None, marketplace: Marketplace, monkeypatch: pytest.MonkeyPatch, settings: object
 ) -> Requester:
     """Our account at the marketplace, in the environment of every process that the test starts."""
-    made = marketplace.requester("20000.00")
+    account = marketplace.requester("20000.00")
     facts = {
-        "AWS_ACCESS_KEY_ID": made.key_id,
-        "AWS_SECRET_ACCESS_KEY": made.secret,
+        "AWS_ACCESS_KEY_ID": account.key_id,
+        "AWS_SECRET_ACCESS_KEY": account.secret,
         "MARKETPLACE_URL": marketplace.url,
-        "MARKETPLACE_NOTIFICATION_SECRET": made.secret,
+        "MARKETPLACE_NOTIFICATION_SECRET": account.secret,
         "SITE_URL": "http://localhost:8000",
         "DEVELOPMENT": "1",
     }
@@ -26,4 +26,4 @@ def requester(
         monkeypatch.setenv(name, value)
     settings.MARKETPLACE_URL = settings.MARKETPLACE_SUBMIT_HOST = marketplace.url  # type: ignore[attr-defined]
     settings.SITE_URL, settings.DEVELOPMENT = facts["SITE_URL"], True  # type: ignore[attr-defined]
-    return made
+    return account

@@ -20,10 +20,10 @@ HITS = 40
 @pytest.fixture
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder that another account may enter, for servers of its own."""
-    made = tmp_path_factory.mktemp("outage")
-    made.chmod(0o755)
-    made.parent.chmod(0o755)
-    yield made
+    path = tmp_path_factory.mktemp("outage")
+    path.chmod(0o755)
+    path.parent.chmod(0o755)
+    yield path
 
 
 @pytest.mark.timeout(420)
@@ -34,7 +34,7 @@ def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once
     ours = {
         name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL", "REDIS_SECONDS")
     }
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.storm.outage", str(HITS), str(template_kept(TEMPLATE))],
         cwd=REPOSITORY,
         env=ours
@@ -51,9 +51,9 @@ def test_redis_and_postgres_die_while_publishing_and_every_hit_is_published_once
         text=True,
     )
 
-    assert told.returncode == 0, told.stderr[-3000:]
-    came = json.loads(told.stdout.splitlines()[-1])
-    assert (came["done"], came["died"], came["workers_alive"]) == (HITS, ["redis", "postgres"], True), told.stderr
+    assert process.returncode == 0, process.stderr[-3000:]
+    came = json.loads(process.stdout.splitlines()[-1])
+    assert (came["done"], came["died"], came["workers_alive"]) == (HITS, ["redis", "postgres"], True), process.stderr
     there = at_the_platform(
         marketplace,
         "SELECT annotation FROM marketplace_hit WHERE annotation LIKE %s",
