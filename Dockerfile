@@ -54,6 +54,7 @@ RUN groupadd --gid 10001 bestknown \
 COPY --from=marketplace-packages /venv /venv
 WORKDIR /app
 COPY marketplace marketplace
+COPY metrics metrics
 COPY outbound outbound
 COPY rollout rollout
 COPY ui ui

@@ -1,72 +1,26 @@
-"""Metrics in the format of Prometheus, at /metrics, for those who have METRICS_TOKEN.
+"""What /metrics says of the site: its requests, what jobs did, by Redis, and what waits, by the database.
 
-Requests are counted by each process of a web server, in files in PROMETHEUS_MULTIPROC_DIR that they share, so that
-whichever of them is asked answers for all. What jobs did is read from Redis, and what waits from the database, when it
-is asked for: every web server says the same there. No label names a person, a campaign or an address.
+Every web server says the same of jobs and of what waits. No label names a campaign.
 """
 
-import os
 import time
-from collections.abc import Callable, Iterator
-from secrets import compare_digest
+from collections.abc import Iterator
 
-from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric, SummaryMetricFamily
-from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+import metrics
 from api.webhooks import webhooks_disabled
 from config.health import PATIENCE, REDIS, Part
 from core.alarms import alarms_counted
 from core.job_status import QUEUES, JobStatus
 from platforms.outbox import Backlog, backlog
 
-PATH = "/metrics"
-_OWN = CollectorRegistry()
-REQUESTS = Histogram(
-    "bestknown_request_seconds",
-    "Time to answer, by the name of the page (`none` for static files and unknown addresses) and status",
-    ["view", "status"],
-    registry=_OWN,
-    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
-)
 
-
-class Metrics:
-    """Measures every request, and answers /metrics before hosts and schemes are checked: who asks is on this network,
-    and knows a container by its address.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info == PATH:
-            return _answer(request)
-        began = time.perf_counter()
-        response = self.get_response(request)
-        view = request.resolver_match.view_name if request.resolver_match else "none"
-        REQUESTS.labels(view, str(response.status_code)).observe(time.perf_counter() - began)
-        return response
-
-
-def _answer(request: HttpRequest) -> HttpResponse:
-    credentials = request.headers.get("Authorization", "")
-    if not compare_digest(credentials.encode(), f"Bearer {settings.METRICS_TOKEN}".encode()):
-        return HttpResponse("Send METRICS_TOKEN as a bearer token.\n", "text/plain", 401, headers=_ASK)
-    registry = CollectorRegistry()
-    registry.register(_Installation())
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    else:
-        registry.register(_OWN)
-    return HttpResponse(generate_latest(registry), CONTENT_TYPE_LATEST)
-
-
-_ASK = {"WWW-Authenticate": "Bearer"}
+class Metrics(metrics.Metrics, prefix="bestknown", variable="METRICS_TOKEN"):
+    def collector(self) -> Collector:
+        return _Installation()
 
 
 class _Installation(Collector):

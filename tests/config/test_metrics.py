@@ -112,6 +112,11 @@ def test_whichever_of_two_processes_is_asked_counts_for_both_and_names_nobody(
     assert set(re.findall(r"(\w+)=\"", text)) <= {"view", "status", "le", "job", "outcome", "queue", "state", "part"}
 
 
+def test_whoever_comes_through_a_proxy_reads_nothing(measured: int) -> None:
+    status, text = ask(measured, "/metrics", **{"Authorization": f"Bearer {TOKEN}", "X-Forwarded-For": "203.0.113.9"})
+    assert status == 404 and "bestknown_" not in text
+
+
 def keep_busy(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock, a worker, jobs that ended well and failed, a call that is late, and an alarm."""
     now = timezone.now()

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.marketplace.server import REPOSITORY
 
 PROGRAM = REPOSITORY / "marketplace"
-SHARED = ("outbound", "rollout", "ui")
+SHARED = ("metrics", "outbound", "rollout", "ui")
 FOLDERS = (PROGRAM, REPOSITORY / "ui")
 PROJECT = tomllib.loads((PROGRAM / "pyproject.toml").read_text())["project"]
 DEPENDENCIES = {re.split("[<>=]", requirement)[0] for requirement in PROJECT["dependencies"]}
