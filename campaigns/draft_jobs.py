@@ -83,7 +83,11 @@ def job_do(job: Job, report: Report) -> None:
 
 def _count_reuse(campaign: Campaign) -> None:
     """Have what a draft would reuse counted once it is stored, so that its page counts nothing itself."""
-    transaction.on_commit(lambda: reuse.reused_pairs(campaign, afresh=True), robust=True)
+
+    def count() -> None:
+        reuse.reused_pairs(Campaign.objects.get(pk=campaign.pk), afresh=True)  # of its stored revision
+
+    transaction.on_commit(count, robust=True)
 
 
 def settings_of(job: Job) -> Campaign:

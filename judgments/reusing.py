@@ -79,10 +79,12 @@ _KNOWN = f"""
     WHERE line.source_id = ANY(%(imports)s)) imported
 """  # noqa: S608
 _ROWS = _KNOWN.format(wanted=_STORED)
+# How many pairs have how many judgments.
 _COUNT = """
-SELECT count(*) FROM (
-  SELECT FROM ({rows}) known GROUP BY query_id, first, second
-  HAVING count(pair_id) > 0 AND count(DISTINCT worker_id) + count(line_id) >= %(overlap)s) pairs
+SELECT judgments, count(*) FROM (
+  SELECT count(DISTINCT worker_id) + count(line_id) AS judgments
+  FROM ({rows}) known GROUP BY query_id, first, second HAVING count(pair_id) > 0) pairs
+WHERE judgments > 0 GROUP BY judgments
 """
 _COUNT_STORED = _COUNT.format(rows=_ROWS)
 _COUNT_NAMED = _COUNT.format(rows=_KNOWN.format(wanted=_NAMED))
@@ -160,27 +162,28 @@ def source_imports(campaign: Campaign) -> QuerySet[PreferenceImport]:
     return PreferenceImport.objects.filter(collection=campaign.collection_id).order_by("id")
 
 
-def reusable_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
-    """How many of a campaign's pairs have all their judgments already, by its settings: counted now if `afresh`, else
+def reusable_pairs(campaign: Campaign, *, overlap: int, afresh: bool = False) -> int:
+    """How many of a campaign's pairs have `overlap` judgments already, by its settings: counted now if `afresh`, else
     possibly a minute ago.
     """
     params = _wanted(campaign)
     if not params["sources"] and not params["imports"]:
         return 0
     # The largest design takes seconds. What was counted holds as long as nothing has changed that it follows from, and
-    # a minute longer: sources that are being judged change all the time.
-    made_of = [campaign.link, campaign.revision, campaign.pair_count, params]
+    # a minute longer: sources that are being judged change all the time. The pairs of a draft change with its revision.
+    is_draft = campaign.state == Campaign.State.DRAFT
+    made_of = [campaign.link, campaign.revision if is_draft else None, campaign.pair_count, params]
     key = "reusable pairs " + hashlib.sha256(repr(made_of).encode()).hexdigest()
     revisions, now = list(source_campaigns(campaign).values_list("revision", flat=True)), time.time()
     if not afresh and (cached := cache.get(key)) is not None:
-        pairs, of_revisions, counted_at = cached
+        counts, of_revisions, counted_at = cached
         if of_revisions == revisions or now - counted_at < ESTIMATE_SECONDS:
-            return int(pairs)
+            return _enough(counts, overlap)
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_STORED, params)
-        pairs = int(cursor.fetchone()[0])
-    cache.set(key, (pairs, revisions, now), REMEMBERED_SECONDS)
-    return pairs
+        counts = cursor.fetchall()
+    cache.set(key, (counts, revisions, now), REMEMBERED_SECONDS)
+    return _enough(counts, overlap)
 
 
 def reusable_among(campaign: Campaign, pairs: Sequence[Pair]) -> int:
@@ -192,7 +195,12 @@ def reusable_among(campaign: Campaign, pairs: Sequence[Pair]) -> int:
     params |= {"collection": campaign.collection_id, "queries": queries, "firsts": firsts, "seconds": seconds}
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_NAMED, params)
-        return int(cursor.fetchone()[0])
+        return _enough(cursor.fetchall(), campaign.overlap)
+
+
+def _enough(counts: Sequence[tuple[int, int]], overlap: int) -> int:
+    """How many pairs have so many judgments or more."""
+    return sum(pairs for judgments, pairs in counts if judgments >= overlap)
 
 
 def reuse_fix(*, campaign: Campaign) -> int:
@@ -205,7 +213,7 @@ def reuse_fix(*, campaign: Campaign) -> int:
     if not params["sources"] and not params["imports"]:
         return 0
     with connection.cursor() as cursor:
-        cursor.execute(_FIX, params)
+        cursor.execute(_FIX, params | {"overlap": campaign.overlap})
         return int(cursor.rowcount)
 
 
@@ -246,7 +254,6 @@ def campaign_with(collection: Collection, judged: Counter[Preference]) -> Campai
 def _wanted(campaign: Campaign) -> dict[str, Any]:
     return {
         "campaign": campaign.pk,
-        "overlap": campaign.overlap,
         "sources": list(source_campaigns(campaign).values_list("id", flat=True)),
         "imports": list(source_imports(campaign).values_list("id", flat=True)),
     }

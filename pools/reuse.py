@@ -18,7 +18,7 @@ from runs.models import Collection, Query
 class Reusing(Protocol):
     """Where reused judgments come from."""
 
-    def reusable_pairs(self, campaign: Campaign, *, afresh: bool = False) -> int:
+    def reusable_pairs(self, campaign: Campaign, *, overlap: int, afresh: bool = False) -> int:
         """How many of a campaign's pairs have all their judgments already, by its settings: counted now if `afresh`,
         else lately.
         """
@@ -44,13 +44,14 @@ def register(reusing: Reusing) -> None:
     _registered[:] = [reusing]
 
 
-def reused_pairs(campaign: Campaign, *, afresh: bool = False) -> int:
-    """How many pairs nobody is asked about: fixed when the campaign is packed, until then an estimate for pages and
-    prices. What is decided by it is counted `afresh`.
+def reused_pairs(campaign: Campaign, *, overlap: int | None = None, afresh: bool = False) -> int:
+    """How many pairs nobody is asked about, or would be by another `overlap`: fixed when the campaign is packed, until
+    then an estimate for pages and prices. What is decided by it is counted `afresh`.
     """
-    if campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING):
+    overlap = overlap or campaign.overlap
+    if campaign.state not in (Campaign.State.DRAFT, Campaign.State.PACKING) and overlap == campaign.overlap:
         return campaign.reused_pair_count
-    return _registered[0].reusable_pairs(campaign, afresh=afresh)
+    return _registered[0].reusable_pairs(campaign, overlap=overlap, afresh=afresh)
 
 
 def reused_among(campaign: Campaign, pairs: Sequence[Pair]) -> int:

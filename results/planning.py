@@ -1,7 +1,6 @@
 """How many judgments you need: what more of them cost, and what they give, by simulation."""
 
 from collections.abc import Sequence
-from copy import copy
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -157,16 +156,7 @@ def plan_for(campaign: Campaign, data: Results | None, error_rate: float) -> Pla
     likely = publication_likely(campaign)
     rows = []
     for price in prices:
-        pairs = campaign.pair_count - _reused(campaign, price.overlap)
+        pairs = campaign.pair_count - reused_pairs(campaign, overlap=price.overlap)
         bill = campaign_bill(likely, pairs=pairs, overlap=price.overlap)
         rows.append(Row(price.overlap, pairs * price.overlap, bill, price.same, price.kept))
     return Planned(rows, len(sizes), draws)
-
-
-def _reused(campaign: Campaign, overlap: int) -> int:
-    """How many pairs are not asked about: those of the campaign, or of a draft with another number of judgments."""
-    if overlap == campaign.overlap:
-        return reused_pairs(campaign)
-    draft = copy(campaign)
-    draft.overlap, draft.state = overlap, Campaign.State.DRAFT
-    return reused_pairs(draft)

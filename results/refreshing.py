@@ -15,11 +15,13 @@ from core.snapshot import one_moment
 from judgments import exports, stored_files
 from judgments.models import Acceptance, StoredFile
 from pools.models import Campaign, Pair
+from pools.reuse import reused_pairs
 from results import figures, report, showing
 from results import selectors as result_selectors
 from results.apart import take_apart
 from results.inputs import SOFTWARE, inputs_of
 from results.models import EarlierResult, Result, ResultList, ShownResults
+from results.planning import OVERLAPS
 from results.sections.stored import Json, to_json
 from results.sections.whole import compute
 
@@ -84,6 +86,8 @@ def result_refresh(*, campaign: Campaign, anew: bool = False) -> bool:
             ResultList.objects.bulk_create(
                 ResultList(result=result, name=name, rows=rows) for name, rows in parts.lists.items()
             )
+        for overlap in OVERLAPS:
+            reused_pairs(campaign, overlap=overlap)  # remembered for the page that plans with them
         return True
 
 

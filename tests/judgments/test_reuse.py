@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -34,7 +35,7 @@ from pools.reuse import reused_pairs
 from results.finishing import campaigns_finish
 from results.inputs import inputs_of
 from results.jobs import compute_results
-from results.refreshing import out_of_step
+from results.refreshing import out_of_step, result_refresh
 from results.sections.whole import compute
 from results.selectors import result_status
 from review.adjudicating import disagreements, pair_case
@@ -433,8 +434,21 @@ def test_the_job_that_creates_a_draft_counts_what_it_reuses_and_pages_do_not(
         background.job_do(job_id=job.pk)
     job.refresh_from_db()
     assert (job.state, job.outcome_id) == (Job.State.DONE, draft.pk)
-    monkeypatch.setattr(reusing, "_COUNT", "a count that no page may do")
+    monkeypatch.setattr(reusing, "_COUNT_STORED", "a count that no page may do")
+    draft.refresh_from_db()
     assert reused_pairs(draft) == 2
+
+
+def test_the_job_that_computes_results_counts_what_other_numbers_of_judgments_would_reuse_and_pages_do_not(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_of(collection, "red", "blue")
+    campaign = factories.campaign(collection, "second", overlap=2)
+    assert [reused_pairs(campaign, overlap=overlap) for overlap in (1, 2, 3)] == [2, 0, 0]
+    cache.clear()
+    result_refresh(campaign=campaign)
+    monkeypatch.setattr(reusing, "_COUNT_STORED", "a count that no page may do")
+    assert [reused_pairs(campaign, overlap=overlap) for overlap in (1, 2, 3)] == [2, 0, 0]
 
 
 def test_pages_count_again_after_a_minute_while_a_source_changes_and_decisions_count_at_once(

@@ -304,12 +304,18 @@ def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
     page.get_by_role("button", name="Go on after each choice").click()
     box = page.get_by_role("button", name="A is better").bounding_box()
     assert box is not None
-    saves: list[str] = []
-    lines: list[str] = []
     context = page.context
-    context.on("request", lambda request: saves.append(request.url) if request.url.endswith("/2/save/") else None)
-    context.on("console", lambda line: lines.append(line.text))
     context.add_init_script(WHEN_PRESSED)
+
+    def new_page() -> tuple[Page, list[str], list[str]]:
+        """A page that goes nowhere by itself, what it will save of its second pair, and what it will log.
+
+        The page before it stays open: to close a page that is on its way may take for ever.
+        """
+        page, saves, lines = context.new_page(), list[str](), list[str]()
+        page.on("request", lambda request: saves.append(request.url) if request.url.endswith("/2/save/") else None)
+        page.on("console", lambda line: lines.append(line.text))
+        return page, saves, lines
 
     def press() -> None:
         if press_with == "key":
@@ -319,10 +325,7 @@ def test_a_press_just_after_a_pair_came_by_itself_is_none_on_that_pair(
 
     in_time = []
     for gap in (20, 60, 100, 150, 200, 250, 300, 400, 500, 800, 1600, 3200):  # as long as a slow machine needs
-        page.close()
-        page = context.new_page()  # which goes nowhere by itself
-        saves.clear()
-        lines.clear()
+        page, saves, lines = new_page()
         page.goto(item_path(work))
         press()
         page.wait_for_timeout(gap)
