@@ -323,6 +323,7 @@ def pages(bench: Bench) -> Iterator[Row]:
     files = [
         reverse("judgments:export", args=[example.campaign.pk, name]) for name in (*exports.NAMES, exports.ARCHIVE)
     ]
+    files.append(reverse("runs:missing_ids", args=[example.campaign.collection_id]))  # made as it is sent
     slowest_file = max(visitor.cost(file, 3) for file in files)
     yield Row("the slowest export file", slowest_file, peer, 10)
     yield Row("all pages, memory of a web process", peak_megabytes(bench.site.pid), before, 1.4, "MB")

@@ -19,7 +19,7 @@ from tests.judgments.judged import demo_campaign, judge_all
 # Looked at elsewhere: what workers see, another program's pages, and files.
 ELSEWHERE = ("admin:", "judging:", "logout", "healthz", "platforms:notifications")
 # Parts of the addresses that answer with a file and not with a page.
-FILES = ("/exports/", "/figures/", ".csv", ".pdf", "/files/")
+FILES = ("/exports/", "/figures/", ".csv", ".pdf", ".txt", "/files/")
 
 
 def make() -> None:

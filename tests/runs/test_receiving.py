@@ -16,6 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from config.middleware import LargePieces
 from core import progress
 from core.models import Lab, User
 from runs import background, jobs, receiving
@@ -214,6 +215,12 @@ def test_texts_that_are_missing_are_counted_listed_and_downloaded(page: Client, 
     download = page.get(reverse("runs:missing_ids", args=[collection.pk]))
     ids = b"".join(download.streaming_content).decode().split("\n")  # type: ignore[attr-defined]
     assert "new-one" in ids and "o1" not in ids
+
+    Passage.objects.bulk_create(Passage(collection=collection, pid=f"{number:064}") for number in range(3000))
+    pieces = list(page.get(reverse("runs:missing_ids", args=[collection.pk])).streaming_content)  # type: ignore[attr-defined]
+    assert b"".join(pieces).count(b"\n") == collection.passages.filter(text="").count() > 3000
+    assert [len(piece) >= LargePieces.BYTES for piece in pieces] == [True, True, False], "and not one a line"
+    Passage.objects.filter(pid__startswith="0" * 60).delete()
 
     texts = "".join(f"{pid}\tText of {pid}\n" for pid in ids if pid) + "no-pool\tNot needed\n"
     page.post(reverse("runs:collection_add", args=[collection.pk]), {"files": files(passages_tsv=texts.encode())})
