@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +62,11 @@ def launch_options() -> dict[str, Any]:
 def bound_waiting(patch: "pytest.MonkeyPatch") -> None:
     """Let nothing that is asked of a browser take longer than a minute and a half, whatever Playwright's own limits.
 
-    Some calls have none. Chromium now and then never confirms a key that replaced the document in a frame: a pressed
-    key is waited for some seconds, and what the page shows next says whether it was heard.
+    Some calls have none. Chromium now and then never confirms a key that replaced the document in a frame, or that a
+    page on its way elsewhere was closed: neither is waited for longer, and what comes next says whether it was heard.
     """
     from playwright._impl._sync_base import SyncBase
-    from playwright.sync_api import Keyboard
+    from playwright.sync_api import BrowserContext, Keyboard, Page
 
     ask = SyncBase._sync
 
@@ -77,8 +77,17 @@ def bound_waiting(patch: "pytest.MonkeyPatch") -> None:
         with contextlib.suppress(TimeoutError):
             ask(keyboard, asyncio.wait_for(keyboard._impl_obj.press(key=key, delay=delay), KEY_SECONDS))
 
+    def quiet(close: Callable[[Any], None]) -> Callable[[Any], None]:
+        def close_quietly(opened: Any) -> None:
+            with contextlib.suppress(TimeoutError):
+                close(opened)
+
+        return close_quietly
+
     patch.setattr(SyncBase, "_sync", sync)
     patch.setattr(Keyboard, "press", press)
+    patch.setattr(Page, "close", quiet(Page.close))
+    patch.setattr(BrowserContext, "close", quiet(BrowserContext.close))
 
 
 def unfold(page: "Page") -> None:
