@@ -122,9 +122,7 @@ def practice_of_test(test: TestPair, why: str) -> PracticePair:
 
 def lacking_pairs(campaign: Campaign) -> list[str]:
     """A sentence if there is no pair to judge."""
-    if Pair.objects.filter(pool__campaign=campaign).exists():
-        return []
-    return [_(campaign.pairing.empty)]
+    return [] if campaign.pair_count else [_(campaign.pairing.empty)]
 
 
 def lacking_tests(campaign: Campaign) -> list[str]:
