@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache as cache_of
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +34,7 @@ from tests import factories, made_up
 from tests.browser import bound_waiting, launch_options
 from tests.databases import EMPTY_TABLES, REPOSITORY, template_make
 from tests.drawing import draw_once
+from tests.marketplace import server
 from tests.marketplace.fixtures import open_marketplace, running_marketplace
 from tests.marketplace.server import Marketplace
 from tests.ports import free_port
@@ -52,11 +55,21 @@ BOUNDS = "-c statement_timeout=150s -c lock_timeout=60s"
 TEMPLATE = "site_template"  # the database that each process's is a copy of
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis draws no constants from the product's source: it would parse every module, in each process, and what
-    it draws would depend on which modules other tests have imported.
+    it draws would depend on which modules other tests have imported. Where several processes are to run the tests,
+    their databases' templates are made while they collect them.
     """
     providers.is_local_module_file = lambda _path: False
+    if getattr(config.option, "dist", "no") != "no":
+        Thread(target=make_templates, daemon=True).start()
+
+
+def make_templates() -> None:
+    """What fails here, the processes do again, and say why; at the end of a short run it is cut off."""
+    with suppress(Exception):
+        template_make(TEMPLATE, partial(_migrate, stderr=subprocess.DEVNULL))
+        template_make(server.TEMPLATE, server.database_migrate)
 
 
 @pytest.fixture(scope="session")
@@ -66,11 +79,19 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     connection.settings_dict["TEST"]["TEMPLATE"] = TEMPLATE
     options = connection.settings_dict["OPTIONS"]
     options["options"] = f"{options.get('options', '')} {BOUNDS}".strip()
+    connection.creation._destroy_test_db = _drop
 
 
-def _migrate(address: str) -> None:
+def _drop(name: str, _verbosity: int) -> None:
+    """PostgreSQL does not wait for those who have not left the database yet."""
+    with connection.creation._nodb_cursor() as cursor:
+        cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def _migrate(address: str, *, stderr: int | None = None) -> None:
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(command, cwd=REPOSITORY, env=os.environ | {"DATABASE_URL": address}, check=True)
+    environment = os.environ | {"DATABASE_URL": address}
+    subprocess.run(command, cwd=REPOSITORY, env=environment, stderr=stderr, check=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,7 +26,7 @@ from tests import factories
 STEPS = int(os.environ.get("HISTORY_STEPS", "20000"))  # of each platform
 PARTS = 10  # of the histories of one kind, each a test
 SEED = int(os.environ.get("HISTORY_SEED", "1"))
-LENGTH = int(os.environ.get("HISTORY_LENGTH", "500"))  # steps of one history
+LENGTH = int(os.environ.get("HISTORY_LENGTH", "1000"))  # steps of one history
 TRIES = int(os.environ.get("HISTORY_TRIES", "60"))  # to make a history shorter
 COUNTED_EVERY = 50  # steps after which everything is counted again
 Plan = Sequence[tuple[str, int]]

@@ -35,9 +35,11 @@ for campaign in Campaign.objects.exclude(state__in=["draft", "packing"]):
     call_command("export_campaign", campaign.name, to=Path({folder!r}) / campaign.name)
 """
 MIGRATE_FIRST = f"""
-from django.core.management import call_command
-for app in {FIRST}:
-    call_command("migrate", app, "0001", verbosity=0)
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+executor = MigrationExecutor(connection)
+names = [executor.loader.get_migration_by_prefix(app, "0001") for app in {FIRST}]
+executor.migrate([(name.app_label, name.name) for name in names])
 """
 
 
