@@ -25,6 +25,7 @@ from tasks.names import erased_name
 log = logging.getLogger(__name__)
 # How long before an automatic approval unchecked work raises an alarm.
 ALARM_BEFORE = timedelta(days=1)
+OLDEST_ANSWER = timedelta(hours=1)  # after this, no answer of a platform that is read is older than a call
 AT_ONCE = 1000  # ids that one query names
 Status, Decision = Submission.Status, Submission.Decision
 
@@ -193,36 +194,54 @@ def _alarm_no_answers(submission: Submission, at: datetime) -> None:
 
 
 def _warn_before_auto_approval(submission: Submission, new: bool, at: datetime) -> None:
-    """The platform's clock must not pay for work whose test pairs nobody checked."""
-    checked = (
-        submission.assignment is not None and submission.assignment.verdict != Assignment.Verdict.PENDING
-    ) or submission.decision
-    stopped = submission.publication.state == Publication.State.STOPPED
-    due = submission.auto_approval_at
-    if (
-        due is not None
-        and due - at <= ALARM_BEFORE
-        and submission.status == Status.SUBMITTED
-        and (stopped or not checked)
-    ):
-        text = _(
-            "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have "
-            "not been checked."
-        )
-        if stopped:
-            text = _(
-                "The platform approves assignment %(id)s automatically at %(time)s, although all spending is stopped."
-            )
+    """The platform's clock must not pay for work whose test pairs nobody checked, nor unseen for what was rejected."""
+    publication, due = submission.publication, submission.auto_approval_at
+    if (text := _why_not_automatically(submission, at)) and due is not None:
         alarm_raise(
-            of=submission.publication,
+            of=publication,
             kind=PlatformAlarm.AUTO_APPROVAL,
             about=submission,
-            text=phrase(submission.publication, text)
+            text=phrase(publication, text)
             % {"id": submission.platform_assignment_id, "time": date_format(due, "j M Y, H:i")},
             at=at,
         )
-    elif not new and (checked or submission.status != Status.SUBMITTED):
-        alarm_settle(of=submission.publication, kind=PlatformAlarm.AUTO_APPROVAL, about=submission, at=at)
+    elif not new and (submission.status != Status.SUBMITTED or _is_checked(submission)):
+        alarm_settle(of=publication, kind=PlatformAlarm.AUTO_APPROVAL, about=submission, at=at)
+
+
+def _why_not_automatically(submission: Submission, at: datetime) -> str:
+    """Why a person should know that the platform approves this by itself; empty if nobody need."""
+    due = submission.auto_approval_at
+    if due is None or submission.status != Status.SUBMITTED:
+        return ""
+    if _was_rejected(submission, at):
+        return _(
+            "The rejection of assignment %(id)s was taken back at the platform, which approves it automatically at "
+            "%(time)s. Reject it again there, unless it is to be paid."
+        )
+    if due - at > ALARM_BEFORE:
+        return ""
+    if submission.publication.state == Publication.State.STOPPED:
+        return _("The platform approves assignment %(id)s automatically at %(time)s, although all spending is stopped.")
+    if _is_checked(submission):
+        return ""
+    return _(
+        "The platform approves assignment %(id)s automatically at %(time)s, and its test pairs have not been checked."
+    )
+
+
+def _is_checked(submission: Submission) -> bool:
+    verdict = submission.assignment.verdict if submission.assignment else Assignment.Verdict.PENDING
+    return bool(submission.decision) or verdict != Assignment.Verdict.PENDING
+
+
+def _was_rejected(submission: Submission, at: datetime) -> bool:
+    """Whether a person here had it rejected, so long ago that what the platform says now is newer."""
+    return submission.decision == Decision.REJECT and (
+        submission.operations.filter(
+            kind=Operation.Kind.REJECT, state=Operation.State.DONE, ended_at__lte=at - OLDEST_ANSWER
+        ).exists()
+    )
 
 
 def _compensated(published_hit: PublishedHit, submission: Submission, work: Work, at: datetime) -> None:
@@ -278,7 +297,8 @@ def _store_plain(publication: Publication, works: dict[str, Work], at: datetime)
         status, seconds, assignment, decision, decided_by = stored[key]
         unmatched = assignment is None and not decision
         before = Submission(status=work.status, decision=decision, decided_by_id=decided_by)
-        if key in watched or unmatched or _is_taken_back(before) or (seconds is None and work.seconds is not None):
+        taken_back = _is_taken_back(before) or (decision == Decision.REJECT and work.status == Status.SUBMITTED)
+        if key in watched or unmatched or taken_back or (seconds is None and work.seconds is not None):
             singly.append(work)
         elif status != work.status:
             moved.setdefault(work.status, []).append(key)

@@ -152,9 +152,9 @@ def slowness() -> float:
 def pytest_runtest_call(item: pytest.Item) -> Iterable[None]:
     """Fail a test that takes too much processor time of its own. A busy machine takes none, a slow one gives more."""
     longest, began = item.config.getoption("longest"), processor_seconds()
-    yield
+    outcome = yield
     taken = processor_seconds() - began
-    if longest and taken > longest and taken > (allowed := longest * slowness()):
+    if longest and not outcome.excinfo and taken > longest and taken > (allowed := longest * slowness()):
         pytest.fail(f"It took {taken:.0f} s of processor time, and a test may take {allowed:.0f} s.", pytrace=False)
 
 

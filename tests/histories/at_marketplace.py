@@ -108,12 +108,13 @@ class AtMarketplace(Published):
         self.market.decide(key, move[1])
 
     def _same_work(self, key: str) -> list[str]:
-        """The work that an assignment compensates."""
-        paid = Payment.objects.filter(
-            purpose=Payment.Purpose.COMPENSATION,
-            operations__published_hit__platform_hit_id=self.market.assignments[key]["HITId"],
-        )
-        return [row.assignment.platform_assignment_id for row in paid if row.assignment]
+        """The work that an assignment compensates. Its HIT may be there before its id is stored here."""
+        annotation = self.market.hits[self.market.assignments[key]["HITId"]]["RequesterAnnotation"]
+        what, _space, token = annotation.removeprefix(mark_of(self.publication)).partition(" ")
+        if what != "compensation":
+            return []
+        paid = Payment.objects.select_related("assignment").get(token=token.partition("/")[0])
+        return [paid.assignment.platform_assignment_id] if paid.assignment else []
 
     def take_offers(self) -> None:
         """Everybody takes the compensation that they are offered."""

@@ -12,7 +12,7 @@ from django.conf import settings
 from core.errors import Refused
 from core.models import User
 from platforms.arriving import worker_of
-from platforms.models import Operation, Publication, Submission
+from platforms.models import Operation, PlatformAlarm, Publication, Submission
 from platforms.outbox import may_be_decided, operation_decide
 from platforms.prolific.client import Client, _error_of
 from platforms.registry import adapter_of
@@ -178,7 +178,8 @@ class AtProlific(Published):
         waiting = {row["id"] for row in self._rows("approve by time")}
         self.double.tick()
         for key in waiting:
-            if self.status_of(key) == "APPROVED" and self._is_alarmed(key):
+            kinds = PlatformAlarm.TWICE, PlatformAlarm.AUTO_APPROVAL
+            if self.status_of(key) == "APPROVED" and any(self._is_alarmed(key, kind) for kind in kinds):
                 self.by_person.add(key)  # somebody looked on for three weeks
 
     def weeks_pass(self, pick: int) -> None:

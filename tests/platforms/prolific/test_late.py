@@ -162,6 +162,33 @@ def test_what_was_rejected_here_and_then_approved_at_prolific_is_booked_by_a_per
     assert comparison_make(publication=published, at=clock()).agree
 
 
+def test_a_rejection_that_is_taken_back_at_prolific_is_said_before_prolific_approves_it_by_itself(
+    published: Publication, prolific: Double, rita: User
+) -> None:
+    clock = Clock()
+    work(published, prolific)
+    Publication.objects.update(approve_after=timedelta(days=1))
+    published.refresh_from_db()
+    settle(published, clock)
+    submission = Submission.objects.get()
+    key = submission.platform_assignment_id
+    submission_reject(submission=submission, by=rita, why=WHY, at=clock())
+    drain(published, clock)
+    raised = Alarm.objects.filter(kind="auto-approval", settled_at=None)
+
+    prolific.do("reverse", submission=key)
+    settle(published, clock)
+    assert not raised.exists(), "this answer may be older than the rejection"
+    pass_time(published, clock, hours=2)
+    assert f"The rejection of submission {key} was taken back at Prolific" in raised.get().text
+    submission.refresh_from_db()
+    assert (submission.status, submission.decision) == ("Submitted", "reject")
+
+    prolific.do("reject", submission=key)
+    settle(published, clock)
+    assert not raised.exists()
+
+
 def test_what_was_returned_and_is_approved_by_hand_is_booked_and_its_compensation_withdrawn(
     published: Publication, prolific: Double
 ) -> None:
