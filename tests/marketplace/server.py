@@ -159,10 +159,10 @@ class Marketplace:
             self._commands.communicate()
         if self._connection is not None:
             self._connection.close()
+        self.http.close()
         self._process.terminate()
         self._process.wait(30)
         self._log.close()
-        self.http.close()
 
     def run(self, *command: str) -> str:
         """A management command, and what it printed."""
