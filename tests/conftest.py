@@ -24,6 +24,7 @@ from hypothesis.internal.conjecture import providers
 from playwright.sync_api import Browser, expect, sync_playwright
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from core.cache import PausingRedis
 from core.models import Lab, User
 from evaluation.boards.evaluating import evaluate
 from local.supervisor import Site
@@ -175,7 +176,10 @@ def database_without_remains(django_db_blocker: Any) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def test_settings(tmp_path: Path, settings: object) -> None:
-    """Stored files of each test lie in its own folder, and passwords are hashed fast."""
+    """Stored files of each test lie in its own folder, passwords are hashed fast, and Redis is asked, although it may
+    have given no answer in the test before.
+    """
+    PausingRedis._silent_until = 0.0
     settings.MEDIA_ROOT = str(tmp_path / "files")  # type: ignore[attr-defined]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
 
