@@ -38,6 +38,7 @@ from tasks.pilots import LIVE, held_back, spread
 from tasks.practice import standing_of
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
+MOST_TRIES = 20  # of off-topic passages for one pair that turn out to be near copies
 
 
 class NoWork(Refused):
@@ -90,12 +91,17 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
         texts = Passage.objects.filter(pk__in=related).exclude(text="").values_list("text", flat=True)
         about = [shingles_of(text) for text in texts]
         model = random.choice(models)
-        while chosen := choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity):
+        for _try in range(MOST_TRIES):
+            chosen = choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity)
+            if chosen is None:
+                break
             off_topic = Passage.objects.get(pk=chosen.key)
             shingles = shingles_of(off_topic.text)
             if not any(is_near_copy(shingles, others) for others in about):
                 break
             fit.remove(chosen)
+        else:
+            continue  # whatever is like it is a near copy of what is related
         if chosen is None:
             continue
         used |= {qrel.passage_id, chosen.key}
