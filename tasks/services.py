@@ -38,7 +38,7 @@ from tasks.pilots import LIVE, held_back, spread
 from tasks.practice import standing_of
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
-MOST_TRIES = 20  # of off-topic passages for one pair that turn out to be near copies
+MOST_NEAR_COPIES = 200  # of related passages: where nearly all texts are alike, there is nothing to suggest
 
 
 class NoWork(Refused):
@@ -81,6 +81,7 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
     rarity = Rarity(candidate.words for candidate in candidates)
     models = [features_of(pair, rarity) for pair in task_selectors.sampled_pairs(campaign)]
     suggested: list[TestPair] = []
+    near_copies = MOST_NEAR_COPIES  # that may yet be met
     for qrel, related in _with_related(campaign, qrels, at_once=max(count, 1)):
         if len(suggested) == count or not models:
             break
@@ -91,17 +92,15 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
         texts = Passage.objects.filter(pk__in=related).exclude(text="").values_list("text", flat=True)
         about = [shingles_of(text) for text in texts]
         model = random.choice(models)
-        for _try in range(MOST_TRIES):
-            chosen = choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity)
-            if chosen is None:
-                break
+        while near_copies and (chosen := choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity)):
             off_topic = Passage.objects.get(pk=chosen.key)
             shingles = shingles_of(off_topic.text)
             if not any(is_near_copy(shingles, others) for others in about):
                 break
             fit.remove(chosen)
-        else:
-            continue  # whatever is like it is a near copy of what is related
+            near_copies -= 1
+        if not near_copies:
+            break
         if chosen is None:
             continue
         used |= {qrel.passage_id, chosen.key}
