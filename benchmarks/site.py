@@ -443,7 +443,11 @@ def making(bench: Bench) -> Iterator[Row]:
 
     form = CampaignForm(collection=collection)
     fields = {name: form[name].value() for name in form.fields}
-    fields |= {"name": "new", "runs": [run.pk for run in collection.runs.filter(name__startswith="run")]}
+    fields |= {
+        "name": "new",
+        "all_runs": False,
+        "runs": [run.pk for run in collection.runs.filter(name__startswith="run")],
+    }
     fields = {name: value for name, value in fields.items() if value is not None and value is not False}
     asking = visitor.cost(new_campaign, method="POST", data=fields)
     job = Job.objects.latest("pk")
