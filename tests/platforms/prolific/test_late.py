@@ -141,17 +141,22 @@ def test_what_prolific_approved_after_a_compensation_is_booked_by_a_person_who_i
     assert not Alarm.objects.filter(settled_at=None).exclude(kind="ledger").exists()
 
 
-def test_what_was_rejected_here_and_then_approved_at_prolific_is_booked_by_a_person(
-    published: Publication, prolific: Double, rita: User, page: Browser
-) -> None:
-    clock = Clock()
+def reject(published: Publication, prolific: Double, by: User, clock: Clock) -> Submission:
+    """Work that was rejected here, and so at Prolific."""
     work(published, prolific)
     Publication.objects.update(approve_after=timedelta(days=1))
     published.refresh_from_db()
     settle(published, clock)
-    submission = Submission.objects.get()
-    submission_reject(submission=submission, by=rita, why=WHY, at=clock())
+    submission = submission_reject(submission=Submission.objects.get(), by=by, why=WHY, at=clock())
     drain(published, clock)
+    return submission
+
+
+def test_what_was_rejected_here_and_then_approved_at_prolific_is_booked_by_a_person(
+    published: Publication, prolific: Double, rita: User, page: Browser
+) -> None:
+    clock = Clock()
+    submission = reject(published, prolific, rita, clock)
     prolific.do("approve", submission=submission.platform_assignment_id)
     settle(published, clock)
     assert not comparison_make(publication=published, at=clock()).agree
@@ -166,14 +171,8 @@ def test_a_rejection_that_is_taken_back_at_prolific_is_said_before_prolific_appr
     published: Publication, prolific: Double, rita: User
 ) -> None:
     clock = Clock()
-    work(published, prolific)
-    Publication.objects.update(approve_after=timedelta(days=1))
-    published.refresh_from_db()
-    settle(published, clock)
-    submission = Submission.objects.get()
+    submission = reject(published, prolific, rita, clock)
     key = submission.platform_assignment_id
-    submission_reject(submission=submission, by=rita, why=WHY, at=clock())
-    drain(published, clock)
     raised = Alarm.objects.filter(kind="auto-approval", settled_at=None)
 
     prolific.do("reverse", submission=key)
