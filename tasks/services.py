@@ -38,7 +38,8 @@ from tasks.pilots import LIVE, held_back, spread
 from tasks.practice import standing_of
 
 SUGGESTED_FROM = 10_000  # passages that are looked through for off-topic ones: what bounds a request's time
-MOST_NEAR_COPIES = 200  # of related passages: where nearly all texts are alike, there is nothing to suggest
+# After so many, for a query and for all, texts are too alike to look further.
+NEAR_COPIES_OF_A_QUERY, NEAR_COPIES = 20, 200
 
 
 class NoWork(Refused):
@@ -62,7 +63,7 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
     qrels and no run of the collection, as deep as runs are kept, have it for this query; nor is it nearly a copy of one
     that they have. Among such passages it is chosen so that a program counts in the test pair what it counts in one of
     the campaign's pairs, drawn at random: words shared with the question, words in common, lengths. A query for which
-    there is none has no suggestion. A person confirms each test pair before it is used.
+    there is none, or near copies come first, has no suggestion. A person confirms each test pair before it is used.
     """
     _must_be_draft(campaign)
     random = Random(seed)
@@ -81,7 +82,7 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
     rarity = Rarity(candidate.words for candidate in candidates)
     models = [features_of(pair, rarity) for pair in task_selectors.sampled_pairs(campaign)]
     suggested: list[TestPair] = []
-    near_copies = MOST_NEAR_COPIES  # that may yet be met
+    near_copies = 0
     for qrel, related in _with_related(campaign, qrels, at_once=max(count, 1)):
         if len(suggested) == count or not models:
             break
@@ -92,14 +93,19 @@ def test_pairs_suggest(*, campaign: Campaign, count: int, seed: int) -> list[Tes
         texts = Passage.objects.filter(pk__in=related).exclude(text="").values_list("text", flat=True)
         about = [shingles_of(text) for text in texts]
         model = random.choice(models)
-        while near_copies and (chosen := choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity)):
+        chosen, met = None, 0
+        while met < NEAR_COPIES_OF_A_QUERY:
+            chosen = choose_off_topic(qrel.query.text, qrel.passage.text, fit, model, rarity)
+            if chosen is None:
+                break
             off_topic = Passage.objects.get(pk=chosen.key)
             shingles = shingles_of(off_topic.text)
             if not any(is_near_copy(shingles, others) for others in about):
                 break
             fit.remove(chosen)
-            near_copies -= 1
-        if not near_copies:
+            chosen, met = None, met + 1
+        near_copies += met
+        if near_copies >= NEAR_COPIES:
             break
         if chosen is None:
             continue

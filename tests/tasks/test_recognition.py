@@ -4,6 +4,7 @@ import gzip
 import io
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.utils import timezone
 from core.errors import Refused
 from core.models import Lab, User
 from evaluation.files.qrels import read_qrels
+from evaluation.judging.recognition import Candidate, choose_off_topic
 from pools.models import Campaign
 from pools.services import campaign_create
 from runs.models import Collection
@@ -155,6 +157,31 @@ def test_another_version_of_a_passage_about_the_question_is_never_off_topic(lab:
                 chosen.add(test.off_topic.pid)
         campaign.test_pairs.all().delete()
     assert chosen and "copy" not in chosen
+
+
+def test_where_all_texts_are_alike_little_is_looked_at_and_nothing_suggested(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentence = "The kanima number {} is about the size of an average human and covered in scales from head to tail."
+    (tmp_path / "queries.tsv").write_text("".join(f"q{n}\twhat is kanima {n}\n" for n in range(100)))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{n} 0 p{n} 1\n" for n in range(100)))
+    (tmp_path / "passages.tsv").write_text("".join(f"p{n}\t{sentence.format(n)}\n" for n in range(200)))
+    files = {"queries": tmp_path / "queries.tsv", "qrels": tmp_path / "qrels.txt"}
+    texts = tmp_path / "passages.tsv"
+    collection = collection_import(lab=lab, name="alike", language="en", passages=texts, keep="all", **files).collection
+    run = "".join(f"q{n} Q0 p{n + 100} 1 2 run\n" for n in range(100)).encode()
+    run_import(collection=collection, name="run", source=io.BytesIO(run), filename="run.txt")
+    campaign = campaign_create(lab=lab, collection=collection, runs=collection.runs.all(), name="draft")
+    looks: list[str] = []
+
+    def choose(question: str, *about: Any) -> Candidate | None:
+        looks.append(question)
+        return choose_off_topic(question, *about)
+
+    monkeypatch.setattr(task_services, "choose_off_topic", choose)
+    assert task_services.test_pairs_suggest(campaign=campaign, count=10, seed=1) == []
+    assert len(looks) == task_services.NEAR_COPIES
+    assert set(Counter(looks).values()) == {task_services.NEAR_COPIES_OF_A_QUERY}
 
 
 # --- the demo's own
